@@ -39,6 +39,7 @@
 #include "wire/connect/host_listener.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/progress/progress_thread.hpp"
+#include "wire/reconnect/reconnector.hpp"
 #include "wire/startup/own_server.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/current_map.hpp"
@@ -68,6 +69,7 @@ struct Job {
   std::string wire_format;  ///< IMPISHIM_WIRE_FORMAT: auto, or the name of a format
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;
+  std::unique_ptr<wire::Reconnector> reconnector;  ///< null if no channel is resumable
   /// Only on the process of the system that communicates with the server; own_server only if that
   /// process is its own server, which must outlive the connection.
   std::unique_ptr<wire::OwnServer> own_server;

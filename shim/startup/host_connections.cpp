@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,8 +28,11 @@
 #include "wire/connect/shared_memory_links.hpp"
 #include "wire/connect/unix_socket.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/reconnect/link_repair.hpp"
+#include "wire/reconnect/reconnector.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/topology/reconnect_time.hpp"
 #include "wire/topology/route.hpp"
 
 namespace impishim::shim {
@@ -55,49 +59,63 @@ Result<wire::RelayPoint> relay_point(const std::string& server, const wire::Rela
   return wire::RelayPoint{wire::SocketAddress::of(*host, parts->second), token};
 }
 
+/// Returns true if a connection of this process's host would be taken up again.
+bool host_resumes(const JoiningProcess& process) {
+  const std::int32_t mine = process.host();
+  for (std::int32_t host = 0; host < static_cast<std::int32_t>(process.map.hosts().size()); ++host)
+    if (host != mine && wire::reconnect_time(process.map, mine, host).count() > 0) return true;
+  return false;
+}
+
+/// The connections that this process owns, and how later ones reach it.
+struct OwnConnections {
+  std::vector<wire::HostConnection> connections;
+  wire::ReconnectorDoors doors;
+};
+
 /// Connects this host to the others, and gives each connection to the process that owns it. Returns
 /// those of this process.
-Result<std::vector<wire::HostConnection>> give_connections(const JoiningProcess& process,
-                                                           HostConnectors& connectors,
-                                                           StartupWatch& watch) {
-  std::vector<wire::HostConnection> own;
+Result<OwnConnections> give_connections(const JoiningProcess& process, HostConnectors& connectors,
+                                        const std::optional<wire::RelayPoint>& relay,
+                                        StartupWatch& watch) {
+  OwnConnections own;
   const std::int32_t my_host = process.host();
   const wire::WorldRank first = process.here - process.plan.host_rank;
   const auto give = [&](std::int32_t host, std::int32_t lane, Descriptor socket) -> Result<void> {
     const wire::WorldRank owner = wire::representative(process.map, my_host, host, lane);
     if (owner != process.here)
       return connectors.giver->give(owner - first, host, socket, kConnectTimeoutMs);
-    own.emplace_back(host, std::move(socket));
+    own.connections.emplace_back(host, std::move(socket));
     return {};
   };
   wire::DanceOptions options{connectors.secret, kConnectTimeoutMs, watch.descriptor(),
                              [&] { return watch.given_up(); }};
-  if (connectors.relay) {
-    auto point = relay_point(process.settings.server, *connectors.relay);
-    if (!point) return point.error();
-    options.relay = *point;
+  options.relay = relay;
+  auto connected = wire::connect_hosts(process.map, my_host, *connectors.listener, options, give);
+  if (connected && host_resumes(process)) {
+    own.doors.listener = std::move(connectors.listener);
+    own.doors.giver = std::move(connectors.giver);
   }
-  auto connected =
-      wire::connect_hosts(process.map, my_host, std::move(*connectors.listener), options, give);
+  connectors.listener.reset();
   connectors.giver.reset();  // processes that still wait are notified that no connection will come
   if (!connected) return connected.error();
   return own;
 }
 
 /// Takes the connections that this process owns from the one that makes them.
-Result<std::vector<wire::HostConnection>> take_connections(const JoiningProcess& process,
-                                                           const std::string& token) {
-  std::vector<wire::HostConnection> own;
+Result<OwnConnections> take_connections(const JoiningProcess& process, const std::string& token) {
+  OwnConnections own;
   const std::size_t mine = wire::hosts_represented_by(process.map, process.here).size();
   if (mine == 0) return own;
   auto taker = wire::HandoverTaker::connect(token, process.plan.host_rank, kConnectTimeoutMs);
   if (!taker) return taker.error();
-  while (own.size() < mine) {
+  while (own.connections.size() < mine) {
     // The giver's own timeout expires first, since its error is more precise.
     auto taken = taker->take(2 * kConnectTimeoutMs);
     if (!taken) return taken.error();
-    own.push_back(std::move(*taken));
+    own.connections.push_back(std::move(*taken));
   }
+  if (host_resumes(process)) own.doors.taker = std::move(*taker);
   return own;
 }
 
@@ -111,19 +129,62 @@ Result<void> delay_channels(std::vector<wire::HostChannel>& channels, int delay_
   return {};
 }
 
-Result<std::vector<wire::HostChannel>> make_channels(const JoiningProcess& process,
-                                                     HostConnectors& connectors,
-                                                     StartupWatch& watch) {
-  auto own = process.plan.connects() ? give_connections(process, connectors, watch)
+/// Makes the channels that outlive their connections, and starts the thread that connects them
+/// again.
+Result<std::unique_ptr<wire::Reconnector>> make_resumable(
+    const wire::RepairTerms& terms, wire::ReconnectorDoors doors,
+    std::vector<wire::RepairedLink> links, std::vector<wire::HostChannel>& channels) {
+  const std::int32_t my_host = terms.job.proc(terms.here).host;
+  auto reconnector = wire::Reconnector::make(terms, std::move(doors));
+  if (!reconnector) return reconnector;
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    if (wire::reconnect_time(terms.job, my_host, links[i].host).count() == 0) continue;
+    auto made = (*reconnector)->make_resumable(std::move(channels[i].channel), std::move(links[i]));
+    if (!made) return made.error();
+    channels[i].channel = std::move(*made);
+  }
+  (*reconnector)->start();
+  return reconnector;
+}
+
+/// Makes the channels over this process's connections.
+Result<HostConnections> make_channels(const JoiningProcess& process, HostConnectors& connectors,
+                                      StartupWatch& watch) {
+  std::optional<wire::RelayPoint> relay;
+  if (connectors.relay) {
+    auto point = relay_point(process.settings.server, *connectors.relay);
+    if (!point) return point.error();
+    relay = *point;
+  }
+  auto own = process.plan.connects() ? give_connections(process, connectors, relay, watch)
                                      : take_connections(process, connectors.token);
   if (!own) return own.error();
+  const bool resumes = host_resumes(process) && connectors.secret.has_value();
+  std::vector<wire::RepairedLink> links;
+  std::optional<wire::RepairTerms> terms;
+  if (resumes) {
+    terms.emplace(wire::RepairTerms{process.map, process.here, *connectors.secret, relay,
+                                    process.settings.heartbeat});
+    for (const auto& [host, socket] : own->connections)
+      links.push_back(wire::describe_link(*terms, host, socket));
+  }
+  HostConnections made;
   // The other hosts may still be connecting, within the same timeout.
-  auto channels = wire::make_host_channels(process.map, process.here, std::move(*own),
-                                           connectors.secret, 2 * kConnectTimeoutMs);
-  if (!channels || process.settings.test_delay_ms == 0) return channels;
-  auto delayed = delay_channels(*channels, process.settings.test_delay_ms);
+  auto channels = wire::make_host_channels(
+      process.map, process.here, std::move(own->connections),
+      {connectors.secret, 2 * kConnectTimeoutMs, process.settings.heartbeat});
+  if (!channels) return channels.error();
+  made.channels = std::move(*channels);
+  if (resumes && (!made.channels.empty() || own->doors.listener)) {
+    auto reconnector =
+        make_resumable(*terms, std::move(own->doors), std::move(links), made.channels);
+    if (!reconnector) return reconnector.error();
+    made.reconnector = std::move(*reconnector);
+  }
+  if (process.settings.test_delay_ms == 0) return made;
+  auto delayed = delay_channels(made.channels, process.settings.test_delay_ms);
   if (!delayed) return delayed.error();
-  return channels;
+  return made;
 }
 
 }  // namespace
@@ -155,13 +216,12 @@ Result<LocalConnections> connect_local(const JoiningProcess& process,
   return connections;
 }
 
-Result<std::vector<wire::HostChannel>> connect_hosts(const JoiningProcess& process,
-                                                     HostConnectors connectors) {
+Result<HostConnections> connect_hosts(const JoiningProcess& process, HostConnectors connectors) {
   StartupWatch watch(process.plan.all, process.plan.speaker, connectors.server);
-  auto channels = make_channels(process, connectors, watch);
+  auto made = make_channels(process, connectors, watch);
   auto concluded = watch.conclude();
-  if (channels && !concluded) return concluded.error();
-  return channels;
+  if (made && !concluded) return concluded.error();
+  return made;
 }
 
 }  // namespace impishim::shim

@@ -3,6 +3,7 @@
 /// job connect.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,9 @@
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/connect/handover.hpp"
-#include "wire/connect/host_mesh.hpp"
+#include "wire/connect/host_listener.hpp"
+#include "wire/reconnect/reconnector.hpp"
+#include "wire/relay/relay_hello.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -53,9 +56,17 @@ struct HostConnectors {
   wire::ServerConnection* server;  ///< null on all processes but plan.speaker
 };
 
+/// The channels of a process to other hosts, and the thread that connects them again, if some of
+/// them are resumable.
+struct HostConnections {
+  std::vector<wire::HostChannel> channels;
+  std::unique_ptr<wire::Reconnector> reconnector;
+};
+
 /// Connects the hosts. One process owns the listening port and passes the connections to the
-/// processes that own the channels. Returns this process's channels. Collective over the system.
-[[nodiscard]] Result<std::vector<wire::HostChannel>> connect_hosts(const JoiningProcess& process,
-                                                                   HostConnectors connectors);
+/// processes that own the channels. It keeps the port open only if connections may have to be taken
+/// up again. Returns this process's channels. Collective over the system.
+[[nodiscard]] Result<HostConnections> connect_hosts(const JoiningProcess& process,
+                                                    HostConnectors connectors);
 
 }  // namespace impishim::shim

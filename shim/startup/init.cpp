@@ -46,6 +46,7 @@ void forget_job_in_child() {
   if (job == nullptr) return;
   job->engine->close_in_forked_child();
   if (job->server) job->server->close_in_forked_child();
+  if (job->reconnector) job->reconnector->close_in_forked_child();
   restore_signal(job->diagnostics);
 }
 

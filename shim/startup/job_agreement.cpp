@@ -222,6 +222,7 @@ Result<JobEntry> enter_job(const JobSettings& settings, const SystemPlan& plan, 
                                 .host_procs = settings.host_procs,
                                 .max_channels = settings.max_channels,
                                 .lanes = settings.lanes,
+                                .reconnect = settings.reconnect,
                                 .has_gateways = has_gateways};
     entered = enter_at_server(settings, size);
     if (entered) {
@@ -264,6 +265,7 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
     if (agreed) {
       agreed->own_server = std::move(entry.own_server);
       agreed->map.set_lanes(settings.lanes);
+      agreed->map.set_reconnect(settings.reconnect);
       encoded = wire::encode_job_map(agreed->map);
     }
   }

@@ -104,7 +104,7 @@ Result<void> connect(const JobSettings& settings, const SystemPlan& plan, HostOp
   job.own_server = std::move(agreement.own_server);
   job.server = std::move(agreement.server);
   job.speaks_for_host = plan.connects();
-  const JoiningProcess process{settings, plan, job.map, job.here};
+  const JoiningProcess process{settings, plan, job.map.at_start(), job.here};
   auto local = common_outcome(plan.all, connect_local(process, opening.gateway_address));
   if (!local) return local.error();
   auto hosts = common_outcome(
@@ -113,7 +113,8 @@ Result<void> connect(const JobSettings& settings, const SystemPlan& plan, HostOp
                               std::move(local->token), std::move(local->giver),
                               job.server ? &*job.server : nullptr}));
   if (!hosts) return hosts.error();
-  start_engine(settings, job, std::move(*hosts), std::move(local->channels));
+  job.reconnector = std::move(hosts->reconnector);
+  start_engine(settings, job, std::move(hosts->channels), std::move(local->channels));
   return {};
 }
 
@@ -164,6 +165,7 @@ void leave(Job& job) {
   write_statistics(job);
   sleeping_barrier(job.private_comm);
   job.progress.reset();
+  job.reconnector.reset();
   job.connected_jobs_owner.reset();
   job.one_sided_owner.reset();
   job.files_owner.reset();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -116,6 +117,17 @@ Result<void> read_listening(JobSettings& request) {
              "address at which others reach this machine, and IMPISHIM_PORT to the port there");
 }
 
+/// Reads how long connections last without answers, and without a connection.
+Result<void> read_lasting(JobSettings& request) {
+  constexpr int kDay = 86400;
+  auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, kDay, request.reconnect);
+  if (!reconnect) return reconnect;
+  int seconds = static_cast<int>(request.heartbeat.interval.count());
+  auto heartbeat = read_variable("IMPISHIM_HEARTBEAT", 1, kDay / 24, seconds);
+  request.heartbeat.interval = std::chrono::seconds(seconds);
+  return heartbeat;
+}
+
 }  // namespace
 
 Result<JobSettings> JobSettings::from_environment() {
@@ -157,6 +169,8 @@ Result<JobSettings> JobSettings::from_environment() {
       return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
     request.test_delay_ms = *delay;
   }
+  auto lasting = read_lasting(request);
+  if (!lasting) return lasting.error();
   auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);
   if (!nodes) return nodes.error();
   if (const char* text = secure_getenv("IMPISHIM_FABRIC"); text != nullptr) {

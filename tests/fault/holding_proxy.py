@@ -11,7 +11,7 @@ import struct
 import sys
 import threading
 
-SIZE = 6 * 4  # bytes of a size (docs/protocol.md)
+SIZE = 7 * 4  # bytes of a size (docs/protocol.md)
 SIZE_LABEL = b"COLL" + struct.pack(">II", 4 + SIZE, 0x0F00)
 SIZE_BYTES = len(SIZE_LABEL) + SIZE
 RELEASED = threading.Event()

@@ -8,9 +8,11 @@
 
 #include <sys/uio.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -61,9 +63,10 @@ class Channel {
   /// Announces that no more output will follow. The peer can still read all bytes that were sent.
   virtual void shutdown_output() = 0;
 
-  /// Returns true if the peer's machine has stopped answering. The connection is then cut, although
-  /// nothing that was received shows it. Call it every kSilenceCheckInterval (silence.hpp).
-  [[nodiscard]] virtual bool peer_is_silent() { return false; }
+  /// Returns the time after which a silent machine counts as gone, if the peer's machine has been
+  /// silent for so long. The connection is then cut, although nothing that was received shows it.
+  /// Call it every kSilenceCheckInterval (silence.hpp).
+  [[nodiscard]] virtual std::optional<std::chrono::seconds> peer_silence() { return std::nullopt; }
 
   /// Closes the channel's descriptors in a child of fork(). The peer can then notice the end of the
   /// parent while the child lives on. Async-signal-safe; no other function may be called in the

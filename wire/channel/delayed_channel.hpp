@@ -40,7 +40,9 @@ class DelayedChannel final : public Channel {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override;
   void shutdown_output() override { channel_->shutdown_output(); }
-  [[nodiscard]] bool peer_is_silent() override { return channel_->peer_is_silent(); }
+  [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override {
+    return channel_->peer_silence();
+  }
   void close_in_forked_child() override {
     channel_->close_in_forked_child();
     events_.reset();

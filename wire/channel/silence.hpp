@@ -10,6 +10,15 @@ namespace impishim::wire {
 /// Time for which a peer's machine may leave data or TCP probes unanswered before the connection
 /// counts as cut.
 inline constexpr std::chrono::milliseconds kDeadPeerTime{30000};
+
+/// How the kernel probes an idle connection, and when a silent machine counts as gone
+/// (IMPISHIM_HEARTBEAT).
+struct Heartbeat {
+  std::chrono::seconds interval{5};  ///< between two probes; the first one comes after three
+
+  [[nodiscard]] std::chrono::milliseconds dead_after() const { return 6 * interval; }
+};
+
 /// Interval between two observations of a connection's state.
 inline constexpr std::chrono::milliseconds kSilenceCheckInterval{3000};
 
@@ -30,6 +39,9 @@ class SilenceDetector {
  public:
   using Clock = std::chrono::steady_clock;
 
+  explicit SilenceDetector(std::chrono::milliseconds dead_after = kDeadPeerTime)
+      : dead_after_(dead_after) {}
+
   /// Returns true if the peer's machine is gone. Call it every kSilenceCheckInterval.
   [[nodiscard]] bool observe(Clock::time_point now, const AnswerState& state) {
     if (!state.unanswered) {
@@ -39,11 +51,12 @@ class SilenceDetector {
     const bool answered_between = state.since_ack < last_since_ack_;
     if (!unanswered_since_ || answered_between) unanswered_since_ = now;
     last_since_ack_ = state.since_ack;
-    return state.since_ack >= kDeadPeerTime - kSilenceCheckInterval &&
-           now - *unanswered_since_ >= kDeadPeerTime / 2;
+    return state.since_ack >= dead_after_ - kSilenceCheckInterval &&
+           now - *unanswered_since_ >= dead_after_ / 2;
   }
 
  private:
+  std::chrono::milliseconds dead_after_;
   std::optional<Clock::time_point> unanswered_since_;
   std::chrono::milliseconds last_since_ack_{0};
 };

@@ -13,11 +13,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/keepalive.hpp"
 #include "wire/channel/silence.hpp"
 
 namespace impishim::wire {
@@ -28,26 +30,22 @@ void set_option(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof(value));
 }
 
-/// Idle seconds before the first keepalive probe. The probes bound the silence of a dead machine to
-/// kDeadPeerTime. The kernel sends none while data is in transit: see peer_is_silent().
-constexpr int kKeepIdleSeconds = 15;
-constexpr int kKeepIntervalSeconds = 5;
-constexpr int kKeepProbes = 3;
-
 }  // namespace
 
-void set_stream_options(int socket) {
+void set_stream_options(int socket, const Heartbeat& heartbeat) {
   fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
+  // The kernel sends no probes while data is on its way: see peer_silence().
+  const int interval = static_cast<int>(heartbeat.interval.count());
+  set_keepalive(socket, {.idle_s = 3 * interval, .interval_s = interval, .probes = 3});
 }
 
-TcpChannel::TcpChannel(Descriptor socket, std::string peer_name)
-    : socket_(std::move(socket)), peer_name_(std::move(peer_name)) {
-  set_stream_options(socket_.get());
+TcpChannel::TcpChannel(Descriptor socket, std::string peer_name, const Heartbeat& heartbeat)
+    : socket_(std::move(socket)),
+      peer_name_(std::move(peer_name)),
+      heartbeat_(heartbeat),
+      silence_(heartbeat.dead_after()) {
+  set_stream_options(socket_.get(), heartbeat);
 }
 
 namespace {
@@ -134,13 +132,15 @@ bool TcpChannel::set_want_output(bool want) {
   return changed;
 }
 
-bool TcpChannel::peer_is_silent() {
+std::optional<std::chrono::seconds> TcpChannel::peer_silence() {
   tcp_info info{};
   socklen_t size = sizeof(info);
-  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;  // not TCP
+  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+    return std::nullopt;  // not TCP
   const AnswerState state{info.tcpi_retransmits > 0 || info.tcpi_probes > 0,
                           std::chrono::milliseconds(info.tcpi_last_ack_recv)};
-  return silence_.observe(SilenceDetector::Clock::now(), state);
+  if (!silence_.observe(SilenceDetector::Clock::now(), state)) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::seconds>(heartbeat_.dead_after());
 }
 
 void TcpChannel::shutdown_output() { shutdown(socket_.get(), SHUT_WR); }

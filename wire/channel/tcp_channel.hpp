@@ -2,7 +2,9 @@
 /// A channel over a connected TCP socket.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "wire/base/descriptor.hpp"
@@ -12,15 +14,15 @@
 namespace impishim::wire {
 
 /// Makes a connected stream socket non-blocking. On a TCP socket it also disables Nagle's
-/// algorithm and enables keepalive, which ends an idle connection to a dead machine within
-/// kDeadPeerTime (silence.hpp).
-void set_stream_options(int socket);
+/// algorithm and enables keepalive, which ends an idle connection to a dead machine after
+/// Heartbeat::dead_after().
+void set_stream_options(int socket, const Heartbeat& heartbeat = {});
 
 /// A channel over TCP, or over another connected stream socket. It owns the socket.
 class TcpChannel final : public Channel {
  public:
   /// Takes ownership of a connected stream socket and sets its options.
-  TcpChannel(Descriptor socket, std::string peer_name);
+  TcpChannel(Descriptor socket, std::string peer_name, const Heartbeat& heartbeat = {});
 
   [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
   [[nodiscard]] Result<std::size_t> try_receive(std::span<const iovec> pieces) override;
@@ -33,7 +35,7 @@ class TcpChannel final : public Channel {
   }  // the kernel announces input by itself
   void end_sleep() override {}
   void shutdown_output() override;
-  [[nodiscard]] bool peer_is_silent() override;
+  [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override;
   void close_in_forked_child() override { socket_.reset(); }
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
@@ -41,6 +43,7 @@ class TcpChannel final : public Channel {
   Descriptor socket_;
   std::string peer_name_;
   bool want_output_ = false;
+  Heartbeat heartbeat_;
   SilenceDetector silence_;
 };
 

@@ -147,6 +147,11 @@ Result<void> HandoverGiver::give(std::int32_t index, std::int32_t host, const De
   return {};
 }
 
+void HandoverGiver::close_in_forked_child() {
+  listener_.reset();
+  for (auto& [index, connection] : connections_) connection.reset();
+}
+
 Result<HandoverTaker> HandoverTaker::connect(const std::string& token, std::int32_t my_index,
                                              int timeout_ms) {
   auto connection = connect_unix(name_of(token), SOCK_SEQPACKET, timeout_ms);

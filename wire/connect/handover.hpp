@@ -30,6 +30,8 @@ class HandoverGiver {
   /// when that proc has it. Fails with kTimeout if the proc does not take it within `timeout_ms`.
   [[nodiscard]] Result<void> give(std::int32_t index, std::int32_t host, const Descriptor& socket,
                                   int timeout_ms);
+  /// Async-signal-safe.
+  void close_in_forked_child();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -51,6 +53,10 @@ class HandoverTaker {
   /// Returns the next socket and its host. Fails with kConnection if the giver has ended; the giver
   /// itself reports the reason.
   [[nodiscard]] Result<std::pair<std::int32_t, Descriptor>> take(int timeout_ms);
+  /// Returns the descriptor that is readable while a socket can be taken, or the giver has ended.
+  [[nodiscard]] int descriptor() const { return connection_.get(); }
+  /// Async-signal-safe.
+  void close_in_forked_child() { connection_.reset(); }
 
  private:
   Descriptor connection_;

@@ -16,15 +16,13 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/channel/silence.hpp"
 #include "wire/channel/tcp_channel.hpp"
-#include "wire/connect/host_mesh.hpp"
-#include "wire/connect/process_name.hpp"
+#include "wire/connect/channel_terms.hpp"
 #include "wire/fabric/fabric.hpp"
-#include "wire/tls/channel_key.hpp"
 #include "wire/tls/tls_handshake.hpp"
 #include "wire/tls/tls_session.hpp"
 #include "wire/topology/job_map.hpp"
-#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -34,15 +32,6 @@ struct Group {
   std::vector<FabricLink> links;
   std::vector<std::size_t> places;
 };
-
-/// Returns the name of the other host and of the process there that owns the connection. For a
-/// foreign host the owner is unknown, and the name is that of the host alone.
-std::string peer_name(const JobMap& job, WorldRank here, std::int32_t host) {
-  const std::int32_t client = job.host(host).client;
-  if (!job.client(client).impishim) return host_name(job, host);
-  return fmt::format("{}, {}", host_name(job, host),
-                     process_name(job, receiving_representative(job, here, host)));
-}
 
 }  // namespace
 
@@ -55,8 +44,8 @@ namespace {
 /// The process's links, sorted by what their channels run over.
 class Links {
  public:
-  Links(const JobMap& job, WorldRank here, const std::optional<JobSecret>& secret)
-      : job_(job), here_(here), secret_(secret) {}
+  Links(const JobMap& job, WorldRank here, const HostChannelOptions& options)
+      : job_(job), here_(here), secret_(options.secret), heartbeat_(options.heartbeat) {}
 
   /// Takes the connection for channel `place`.
   Result<void> add(std::size_t place, HostConnection connection) {
@@ -67,7 +56,7 @@ class Links {
     const Client& second = job_.client(std::max(client, other));
     const bool required = first.fabric_required || second.fabric_required;
     const std::string provider = common_fabric(first, second);
-    FabricLink link{std::move(socket), peer_name(job_, here_, host)};
+    FabricLink link{std::move(socket), channel_peer_name(job_, here_, host)};
     if (job_.values().encrypted) {
       if (required && !provider.empty()) {
         return Error{ErrorKind::kConfiguration,
@@ -87,7 +76,8 @@ class Links {
   /// Makes the channels.
   Result<void> connect(std::vector<HostChannel>& channels, int timeout_ms) {
     for (std::size_t i = 0; i < plain_.links.size(); ++i)
-      channels[plain_.places[i]].channel = over_socket(std::move(plain_.links[i]));
+      channels[plain_.places[i]].channel = std::make_unique<TcpChannel>(
+          std::move(plain_.links[i].socket), std::move(plain_.links[i].peer_name), heartbeat_);
     if (!encrypted_.empty()) {
       auto made = make_tls_channels(std::move(encrypted_), timeout_ms);
       if (!made) return made.error();
@@ -109,17 +99,9 @@ class Links {
   Result<void> add_encrypted(std::size_t place, std::int32_t host, FabricLink link) {
     if (!secret_)
       return Error{ErrorKind::kConfiguration, "the systems have not agreed on a secret of the job"};
-    // Each process owns at most one lane to a host, so two processes name a connection.
-    const WorldRank there = receiving_representative(job_, here_, host);
-    TlsTerms terms;
-    terms.role = here_ < there ? TlsRole::kServer : TlsRole::kClient;
-    terms.identity =
-        fmt::format("impishim ranks {} and {}", std::min(here_, there), std::max(here_, there));
-    auto key = channel_key(*secret_, terms.identity);
-    if (!key) return key.error();
-    terms.key = *key;
-    wipe(*key);
-    encrypted_.push_back({std::move(link.socket), terms, std::move(link.peer_name)});
+    auto terms = channel_tls_terms(job_, here_, host, *secret_);
+    if (!terms) return terms.error();
+    encrypted_.push_back({std::move(link.socket), *terms, std::move(link.peer_name), heartbeat_});
     encrypted_places_.push_back(place);
     return {};
   }
@@ -127,6 +109,7 @@ class Links {
   const JobMap& job_;
   WorldRank here_;
   const std::optional<JobSecret>& secret_;
+  Heartbeat heartbeat_;
   Group plain_;
   std::vector<TlsLink> encrypted_;
   std::vector<std::size_t> encrypted_places_;
@@ -138,16 +121,15 @@ class Links {
 
 Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, WorldRank here,
                                                     std::vector<HostConnection> connections,
-                                                    const std::optional<JobSecret>& secret,
-                                                    int timeout_ms) {
+                                                    const HostChannelOptions& options) {
   std::vector<HostChannel> channels(connections.size());
-  Links links(job, here, secret);
+  Links links(job, here, options);
   for (std::size_t i = 0; i < connections.size(); ++i) {
     channels[i].host = connections[i].first;
     auto added = links.add(i, std::move(connections[i]));
     if (!added) return added.error();
   }
-  auto connected = links.connect(channels, timeout_ms);
+  auto connected = links.connect(channels, options.timeout_ms);
   if (!connected) return connected.error();
   return channels;
 }

@@ -31,6 +31,8 @@ class HostListener {
   [[nodiscard]] const HostId& address() const { return address_; }
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] const Descriptor& socket() const { return socket_; }
+  /// Async-signal-safe.
+  void close_in_forked_child() { socket_.reset(); }
 
  private:
   HostId address_{};

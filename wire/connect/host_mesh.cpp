@@ -62,11 +62,11 @@ struct Relayed {
 
 class Dance {
  public:
-  Dance(const JobMap& job, std::int32_t my_host, HostListener listener, const DanceOptions& options,
-        const ConnectionSink& take)
+  Dance(const JobMap& job, std::int32_t my_host, const HostListener& listener,
+        const DanceOptions& options, const ConnectionSink& take)
       : job_(job),
         my_host_(my_host),
-        listener_(std::move(listener)),
+        listener_(listener),
         options_(options),
         take_(take),
         acceptor_(listener_.socket(), acceptor_options()) {}
@@ -405,7 +405,7 @@ class Dance {
 
   const JobMap& job_;
   std::int32_t my_host_;
-  HostListener listener_;
+  const HostListener& listener_;
   const DanceOptions& options_;
   const ConnectionSink& take_;
   LinkAcceptor acceptor_;
@@ -421,9 +421,9 @@ class Dance {
 
 }  // namespace
 
-Result<void> connect_hosts(const JobMap& job, std::int32_t my_host, HostListener listener,
+Result<void> connect_hosts(const JobMap& job, std::int32_t my_host, const HostListener& listener,
                            const DanceOptions& options, const ConnectionSink& take) {
-  return Dance(job, my_host, std::move(listener), options, take).run();
+  return Dance(job, my_host, listener, options, take).run();
 }
 
 std::string host_name(const JobMap& job, std::int32_t host) {

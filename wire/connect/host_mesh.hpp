@@ -67,13 +67,12 @@ struct DanceOptions {
 ///
 /// Each connection goes to `take` as soon as it is proven; an error of `take` ends the dance.
 /// Strangers are turned away and reported, bounded in number (link_acceptor.hpp), and delay no
-/// host. A lack of descriptors does not end the dance. Closes the listener when all hosts are
-/// connected.
+/// host. A lack of descriptors does not end the dance. The listener stays open.
 ///
 /// Fails with kTimeout if hosts are missing; the text names each of them and the reason of its
 /// latest failure. Fails with kConfiguration if there is no secret or no libcrypto.
 [[nodiscard]] Result<void> connect_hosts(const JobMap& job, std::int32_t my_host,
-                                         HostListener listener, const DanceOptions& options,
+                                         const HostListener& listener, const DanceOptions& options,
                                          const ConnectionSink& take);
 
 /// Returns the host's name for messages: "host 3 (system 1, 192.0.2.7 port 4711)".

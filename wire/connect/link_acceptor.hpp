@@ -59,8 +59,13 @@ class LinkAcceptor {
   LinkAcceptor& operator=(const LinkAcceptor&) = delete;
   ~LinkAcceptor() = default;
 
-  /// Appends the entries for poll(2). The caller must wait for at most AcceptRest::kRest.
+  /// Appends the entries for poll(2). The caller must wait for at most AcceptRest::kRest, unless
+  /// is_idle().
   void append_polled(std::vector<pollfd>& polled);
+  /// Returns true if there is nothing to do before a new connection comes.
+  [[nodiscard]] bool is_idle() const {
+    return strangers_.empty() && greeted_.empty() && !rest_.rests() && !report_.next();
+  }
   /// Handles the result of poll(2). `polled` must be exactly the entries that append_polled()
   /// appended.
   void handle(std::span<const pollfd> polled);

@@ -59,6 +59,7 @@ enum class LinkPurpose : std::uint32_t {
   kHosts = 1,    ///< numbers are host numbers
   kGateway = 2,  ///< numbers are indices in the host
   kPort = 3,     ///< of MPI_Open_port: the acceptor is 0, the connector 1
+  kResume = 4,   ///< as kHosts, of a connection that replaces a lost one
 };
 
 /// The data that both ends of a connection must know about each other.

@@ -18,7 +18,6 @@
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/silence.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/engine/engine_impl.hpp"
 #include "wire/link/link_output.hpp"
@@ -413,10 +412,12 @@ void Engine::close_in_forked_child() {
 void Engine::check_peers_answer() {
   const MutexLock lock(impl_->mutex);
   for (const auto& link : impl_->peers.links()) {
-    if (link->input_ended || !link->channel->peer_is_silent()) continue;
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kDeadPeerTime).count();
-    impl_->link_ended(*link, {ErrorKind::kConnection,
-                              fmt::format("its machine has not answered for {} s", seconds)});
+    if (link->input_ended) continue;
+    const auto silence = link->channel->peer_silence();
+    if (!silence) continue;
+    impl_->link_ended(*link,
+                      {ErrorKind::kConnection,
+                       fmt::format("its machine has not answered for {} s", silence->count())});
   }
 }
 

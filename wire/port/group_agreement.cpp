@@ -177,7 +177,7 @@ Result<std::vector<std::unique_ptr<Channel>>> connect_members(
     return host >= first_of_theirs && place < channels.size() &&
            theirs.members[place].job != my_job;
   };
-  auto connected = connect_hosts(*map, my_host, std::move(listener), options, take);
+  auto connected = connect_hosts(*map, my_host, listener, options, take);
   if (!connected) return connected.error();
   return channels;
 }

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/mutex.hpp"
@@ -51,7 +55,7 @@ void ConnectionSlot::report_loss(std::string reason) {
 
 std::optional<ConnectionSlot::Delivery> ConnectionSlot::take() {
   const MutexLock lock(mutex_);
-  delivered_->clear();
+  if (!end_announced_) delivered_->clear();
   has_delivery_.store(false, std::memory_order_release);
   return std::exchange(delivery_, std::nullopt);
 }
@@ -61,9 +65,38 @@ std::optional<std::string> ConnectionSlot::take_loss() {
   return std::exchange(loss_, std::nullopt);
 }
 
+void ConnectionSlot::announce_end() {
+  const MutexLock lock(mutex_);
+  end_announced_ = true;
+  delivered_->raise();
+}
+
+void ConnectionSlot::finish(std::span<const std::byte> last_words) {
+  const MutexLock lock(mutex_);
+  loss_.reset();
+  last_words_.assign(last_words.begin(), last_words.end());
+  has_delivery_.store(false, std::memory_order_release);
+  auto delivery = std::exchange(delivery_, std::nullopt);
+  if (!delivery) return;
+  if (auto* const connection = std::get_if<std::unique_ptr<Channel>>(&*delivery))
+    say_last_words(std::move(*connection));
+}
+
+/// Closes a connection that does not take all of them, so that the peer makes another one.
+void ConnectionSlot::say_last_words(std::unique_ptr<Channel> connection) {
+  const iovec words = {last_words_.data(), last_words_.size()};
+  auto said = connection->try_send(std::span(&words, 1));
+  if (said && *said == last_words_.size()) said_on_ = std::move(connection);
+}
+
 void ConnectionSlot::put(Delivery delivery) {
   const MutexLock lock(mutex_);
   loss_.reset();
+  if (!last_words_.empty()) {
+    if (auto* const connection = std::get_if<std::unique_ptr<Channel>>(&delivery))
+      say_last_words(std::move(*connection));
+    return;
+  }
   delivery_ = std::move(delivery);
   has_delivery_.store(true, std::memory_order_release);
   delivered_->raise();

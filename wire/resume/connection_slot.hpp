@@ -3,10 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/mutex.hpp"
@@ -48,8 +51,16 @@ class ConnectionSlot {
   [[nodiscard]] std::optional<Delivery> take();
   /// For the channel: returns true if there may be a delivery. Costs one load.
   [[nodiscard]] bool has_delivery() const { return has_delivery_.load(std::memory_order_acquire); }
-  /// For the channel: a descriptor that is readable while there is a delivery.
+  /// For the channel: a descriptor that is readable while there is a delivery, and after an
+  /// announce_end().
   [[nodiscard]] int descriptor() const { return delivered_->descriptor(); }
+  /// For the channel: makes the descriptor readable for good, since the owner has to hear of the
+  /// end.
+  void announce_end();
+  /// For the channel: the stream has ended, and nobody looks after the channel any more. The peer
+  /// may not know that, and connect again. From now on the slot itself says `last_words` on each
+  /// connection.
+  void finish(std::span<const std::byte> last_words);
   void close_in_forked_child() { delivered_->close_in_forked_child(); }
 
   /// For the service: takes the reason of a loss that was reported since the last call.
@@ -62,6 +73,7 @@ class ConnectionSlot {
 
  private:
   void put(Delivery delivery);
+  void say_last_words(std::unique_ptr<Channel> connection) IMPISHIM_REQUIRES(mutex_);
 
   std::shared_ptr<WakeEvent> service_;
   std::shared_ptr<WakeEvent> delivered_;
@@ -69,6 +81,10 @@ class ConnectionSlot {
   Mutex mutex_;
   std::optional<std::string> loss_ IMPISHIM_GUARDED_BY(mutex_);
   std::optional<Delivery> delivery_ IMPISHIM_GUARDED_BY(mutex_);
+  bool end_announced_ IMPISHIM_GUARDED_BY(mutex_) = false;
+  std::vector<std::byte> last_words_ IMPISHIM_GUARDED_BY(mutex_);
+  /// The latest connection on which they were said. To close it could destroy them.
+  std::unique_ptr<Channel> said_on_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
 }  // namespace impishim::wire

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +23,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/resume/connection_slot.hpp"
+#include "wire/resume/resume_frame.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -108,10 +111,30 @@ void ResumableChannel::lose(const Error& error) {
   static_cast<void>(epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection_->descriptor(), nullptr));
   connection_.reset();
   if (error.kind != ErrorKind::kConnection && error.kind != ErrorKind::kSystem) return fail(error);
-  if (input_.ended() || (output_.ended() && output_.all_acknowledged()))
+  if (input_.ended() || (output_.ended() && output_.all_acknowledged())) {
+    finish();
     return fail(end_of_stream());
+  }
   log(LogLevel::kInfo, "the connection to {} is lost: {}", peer_name_, error.text);
   if (!slot_->has_delivery()) slot_->report_loss(error.text);
+}
+
+/// The owner may call neither try_send() nor try_receive() before its descriptor is ready.
+void ResumableChannel::fail(Error error) {
+  failure_ = std::move(error);
+  slot_->announce_end();
+}
+
+void ResumableChannel::finish() {
+  const std::array words = {
+      encode_resume_frame({ResumeFrameType::kResume, 0, input_.received()}),
+      encode_resume_frame({ResumeFrameType::kEnd, 0, input_.received()}),
+  };
+  slot_->finish(std::as_bytes(std::span(words)));
+}
+
+void ResumableChannel::finish_if_over() {
+  if (input_.ended() && output_.ended() && output_.all_acknowledged()) finish();
 }
 
 void ResumableChannel::flush() {
@@ -141,7 +164,7 @@ Result<std::size_t> ResumableChannel::try_send(std::span<const iovec> pieces) {
   if (!connection_) return std::size_t{0};
   auto sent = output_.send(*connection_, pieces, input_.received());
   if (sent) {
-    if (output_.has_output()) watch_connection();
+    watch_connection();
     return sent;
   }
   lose(sent.error());
@@ -160,6 +183,8 @@ std::size_t ResumableChannel::receive(std::span<const iovec> pieces) {
     }
     total += *got;
   } while (input_.may_have_more() && (total < wanted || wanted == 0) && !input_.ended());
+  // Nothing follows that would make the connection's descriptor ready.
+  if (input_.ended()) slot_->announce_end();
   if (input_.received() - output_.acknowledged_input() >= kAcknowledgeAfter)
     output_.want_acknowledgement();
   return total;
@@ -175,8 +200,9 @@ Result<std::size_t> ResumableChannel::try_receive(std::span<const iovec> pieces)
   }
   if (total > 0) return total;
   if (failure_) return *failure_;
-  if (input_.ended()) return end_of_stream();
-  return total;
+  if (!input_.ended()) return total;
+  finish_if_over();
+  return end_of_stream();
 }
 
 std::uint32_t ResumableChannel::epoll_events() const { return EPOLLIN; }
@@ -199,12 +225,15 @@ void ResumableChannel::end_sleep() {
 void ResumableChannel::shutdown_output() {
   output_.end();
   if (connection_) flush();
+  finish_if_over();
 }
 
-bool ResumableChannel::peer_is_silent() {
-  if (connection_ && connection_->peer_is_silent())
-    lose({ErrorKind::kConnection, "its machine does not answer"});
-  return false;
+std::optional<std::chrono::seconds> ResumableChannel::peer_silence() {
+  const auto silence = connection_ ? connection_->peer_silence() : std::nullopt;
+  if (silence)
+    lose({ErrorKind::kConnection,
+          fmt::format("its machine has not answered for {} s", silence->count())});
+  return std::nullopt;
 }
 
 void ResumableChannel::close_in_forked_child() {

@@ -11,6 +11,7 @@
 /// descriptor() is an epoll descriptor, which watches the connection and the slot.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,8 +61,8 @@ class ResumableChannel final : public Channel {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override;
   void shutdown_output() override;
-  /// Never true: a silent peer is a lost connection.
-  [[nodiscard]] bool peer_is_silent() override;
+  /// Returns nothing: a silent peer is a lost connection.
+  [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override;
   void close_in_forked_child() override;
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
@@ -74,7 +75,11 @@ class ResumableChannel final : public Channel {
   void attach(std::unique_ptr<Channel> connection);
   void flush();
   void lose(const Error& error);
-  void fail(Error error) { failure_ = std::move(error); }
+  /// Lets the slot tell the peer of the end, which may connect again after nobody looks after this
+  /// channel any more.
+  void finish();
+  void finish_if_over();
+  void fail(Error error);
   void watch_connection();
   /// Reads until the pieces are full or the connection is empty.
   std::size_t receive(std::span<const iovec> pieces);

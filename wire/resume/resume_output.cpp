@@ -49,8 +49,10 @@ void ResumeOutput::begin() {
 }
 
 Result<void> ResumeOutput::resume_from(std::uint64_t position) {
-  if (position < kept_.begin() || position > kept_.end())
-    return impossible("wants to continue behind", position, kept_);
+  if (position > most_sent_) return impossible("wants to continue behind", position, kept_);
+  // The peer began this connection before a later one, which this end had first.
+  if (position < kept_.begin())
+    return Error{ErrorKind::kConnection, "it is older than one that it replaces"};
   kept_.forget(position);
   sent_ = position;
   peer_ready_ = true;
@@ -65,8 +67,8 @@ Result<void> ResumeOutput::acknowledge(std::uint64_t position) {
 }
 
 bool ResumeOutput::has_output() const {
-  return in_frame() || resume_due_ || acknowledgement_due_ ||
-         (peer_ready_ && (sent_ < kept_.end() || (end_due_ && !end_sent_)));
+  return in_frame() || resume_due_ || acknowledgement_due_ || can_end() ||
+         (peer_ready_ && sent_ < kept_.end());
 }
 
 void ResumeOutput::set_header(const ResumeFrame& frame) {
@@ -84,7 +86,7 @@ bool ResumeOutput::begin_frame(std::uint64_t received) {
   } else if (peer_ready_ && sent_ < kept_.end()) {
     const auto size = std::min<std::uint64_t>(kept_.end() - sent_, ResumeFrame::kMostFrame);
     set_header({ResumeFrameType::kData, static_cast<std::uint32_t>(size), received});
-  } else if (peer_ready_ && end_due_ && !end_sent_) {
+  } else if (can_end()) {
     end_sent_ = true;
     set_header({ResumeFrameType::kEnd, 0, received});
   } else if (acknowledgement_due_) {

@@ -27,9 +27,10 @@ class ResumeOutput {
   /// Begins a connection: kResume is the next frame. Bytes of the previous connection that were on
   /// their way are sent again as soon as the peer has said what it has.
   void begin();
-  /// Handles the peer's kResume. Fails with kProtocol if the peer cannot have received that number.
+  /// Handles the peer's kResume. Fails with kProtocol if the peer cannot have received that number,
+  /// and with kConnection if it has acknowledged more: the connection is stale then.
   [[nodiscard]] Result<void> resume_from(std::uint64_t position);
-  /// Handles an acknowledgement. Fails as resume_from() does.
+  /// Handles an acknowledgement. Fails with kProtocol if it cannot be true.
   [[nodiscard]] Result<void> acknowledge(std::uint64_t position);
   /// Sends an acknowledgement with the next flush().
   void want_acknowledgement() { acknowledgement_due_ = true; }
@@ -60,6 +61,12 @@ class ResumeOutput {
   static constexpr std::size_t kMostPieces = 129;
   using Pieces = std::array<iovec, kMostPieces>;
 
+  /// Returns true if the end of the stream can be said on this connection. The peer's kResume need
+  /// not have arrived if it has acknowledged everything: an owner that has met the peer's end reads
+  /// no more.
+  [[nodiscard]] bool can_end() const {
+    return end_due_ && !end_sent_ && sent_ == kept_.end() && (peer_ready_ || all_acknowledged());
+  }
   /// Prepares the header of the next frame that is due, if there is one.
   [[nodiscard]] bool begin_frame(std::uint64_t received);
   void set_header(const ResumeFrame& frame);

@@ -37,6 +37,7 @@
 #include "wire/startup/startup_message.hpp"
 #include "wire/topology/host_size.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/topology/reconnect_time.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -239,6 +240,7 @@ std::vector<std::byte> encode_size(const SystemSize& size) {
   out.put(size.host_procs);
   out.put(size.max_channels);
   out.put(size.lanes);
+  out.put(size.reconnect);
   out.put(std::uint32_t{size.encrypted ? 1U : 0U});
   out.put(std::uint32_t{size.has_gateways ? 1U : 0U});
   return out.take();
@@ -254,13 +256,14 @@ Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int3
     const auto host_procs = reader.get<std::int32_t>();
     const auto max_channels = reader.get<std::int32_t>();
     const auto lanes = reader.get<std::int32_t>();
+    const auto reconnect = reader.get<std::int32_t>();
     const auto encrypted = reader.get<std::uint32_t>();
     const auto gateways = reader.get<std::uint32_t>();
     if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 ||
-        *lanes < 1 || *encrypted > 1)
+        *lanes < 1 || *reconnect < kReconnectAuto || *encrypted > 1)
       return server_error(fmt::format("client {} has announced an impossible size", client));
-    sizes.push_back(
-        {client, *procs, *host_procs, *max_channels, *lanes, *encrypted != 0, *gateways != 0});
+    sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes, *reconnect,
+                     *encrypted != 0, *gateways != 0});
   }
   if (reader.remaining() != 0) return server_error("it passed on more sizes than clients");
   return sizes;
@@ -285,20 +288,10 @@ Result<std::vector<SystemSize>> ServerConnection::exchange_sizes(const SystemSiz
 
 namespace {
 
-bool is_loopback(const HostId& address) {
-  constexpr std::size_t kFirstOfIpv4 = 12;
-  if (is_ipv4(address)) return address[kFirstOfIpv4] == std::byte{127};
-  HostId loopback{};
-  loopback.back() = std::byte{1};
-  return address == loopback;
-}
-
 /// Warns if the hosts have different addresses, and are therefore on several machines.
 void warn_of_clear(const JobMap& map) {
-  const HostId& first = map.host(0).address;
-  const bool one_machine = std::ranges::all_of(map.hosts(), [&](const Host& each) {
-    return same_address(each.address, first) || (is_loopback(each.address) && is_loopback(first));
-  });
+  const bool one_machine = std::ranges::all_of(
+      map.hosts(), [&](const Host& each) { return on_one_machine(each, map.host(0)); });
   if (one_machine) return;
   log_line(LogLevel::kWarn,
            "everything between the systems crosses the network in clear: give all systems and the "

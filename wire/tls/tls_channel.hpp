@@ -7,6 +7,7 @@
 /// watches an event that is ready while decrypted or undecrypted input is left in this object.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/channel/silence.hpp"
 #include "wire/channel/tcp_channel.hpp"
 #include "wire/tls/tls_session.hpp"
 
@@ -29,10 +31,11 @@ class TlsChannel final : public Channel {
   /// Fails with kSystem if no descriptors are left.
   [[nodiscard]] static Result<std::unique_ptr<Channel>> make(Descriptor socket,
                                                              std::unique_ptr<TlsSession> session,
-                                                             std::string peer_name);
+                                                             std::string peer_name,
+                                                             const Heartbeat& heartbeat = {});
   /// For make() only: `events` watches the socket and `ready`.
   TlsChannel(Descriptor socket, std::unique_ptr<TlsSession> session, std::string peer_name,
-             Descriptor events, Descriptor ready);
+             Descriptor events, Descriptor ready, const Heartbeat& heartbeat);
   /// Waits, for a bounded time, until the kernel has taken the last bytes.
   ~TlsChannel() override;
 
@@ -53,7 +56,9 @@ class TlsChannel final : public Channel {
   /// Sends close_notify behind all output, and then ends the stream. If the kernel does not take
   /// everything now, later calls do the rest.
   void shutdown_output() override;
-  [[nodiscard]] bool peer_is_silent() override { return socket_.peer_is_silent(); }
+  [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override {
+    return socket_.peer_silence();
+  }
   void close_in_forked_child() override;
   [[nodiscard]] std::string peer_name() const override { return socket_.peer_name(); }
 

@@ -27,42 +27,35 @@ namespace {
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-/// One handshake and its socket.
-class Handshake {
- public:
-  Handshake(TlsLink link, std::unique_ptr<TlsSession> session)
-      : socket_(std::move(link.socket)),
-        peer_name_(std::move(link.peer_name)),
-        session_(std::move(session)) {}
+Error about(const std::string& peer_name, const Error& error) {
+  return {error.kind, fmt::format("no encrypted connection to {}: {}", peer_name, error.text)};
+}
 
-  /// Does what is possible now.
-  [[nodiscard]] Result<void> advance();
-  /// Returns true if this end has nothing left to do.
-  [[nodiscard]] bool over() const { return session_->done() && session_->output().empty(); }
-  [[nodiscard]] pollfd wanted() const {
-    const bool output = !session_->output().empty();
-    const short events = static_cast<short>(output ? POLLIN | POLLOUT : POLLIN);
-    return {socket_.get(), events, 0};
-  }
-  [[nodiscard]] const std::string& peer_name() const { return peer_name_; }
-  [[nodiscard]] Result<std::unique_ptr<Channel>> make_channel() {
-    return TlsChannel::make(std::move(socket_), std::move(session_), std::move(peer_name_));
-  }
+}  // namespace
 
- private:
-  [[nodiscard]] Result<void> send_output();
-  [[nodiscard]] Result<bool> receive_input();
+Result<TlsHandshake> TlsHandshake::begin(TlsLink link) {
+  auto session = TlsSession::make(link.terms);
+  if (!session) return about(link.peer_name, session.error());
+  set_stream_options(link.socket.get(), link.heartbeat);
+  return TlsHandshake(std::move(link), std::move(*session));
+}
 
-  Descriptor socket_;
-  std::string peer_name_;
-  std::unique_ptr<TlsSession> session_;
-};
+pollfd TlsHandshake::polled() const {
+  const bool output = !session_->output().empty();
+  const short events = static_cast<short>(output ? POLLIN | POLLOUT : POLLIN);
+  return {link_.socket.get(), events, 0};
+}
 
-Result<void> Handshake::send_output() {
+Result<std::unique_ptr<Channel>> TlsHandshake::make_channel() {
+  return TlsChannel::make(std::move(link_.socket), std::move(session_), std::move(link_.peer_name),
+                          link_.heartbeat);
+}
+
+Result<void> TlsHandshake::send_output() {
   while (!session_->output().empty()) {
     const auto bytes = session_->output();
     const ssize_t sent =
-        send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        send(link_.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && would_block()) return {};
     if (sent < 0) return session_->end_of_input(strerror(errno));
     session_->remove_output(static_cast<std::size_t>(sent));
@@ -71,22 +64,28 @@ Result<void> Handshake::send_output() {
 }
 
 /// Returns false if nothing has arrived.
-Result<bool> Handshake::receive_input() {
+Result<bool> TlsHandshake::receive_input() {
   const auto room = session_->input_room();
-  const ssize_t got = recv(socket_.get(), room.data(), room.size(), MSG_DONTWAIT);
+  const ssize_t got = recv(link_.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
   if (got > 0) session_->add_input(static_cast<std::size_t>(got));
   if (got > 0) return true;
   if (got < 0 && would_block()) return false;
   return session_->end_of_input(got == 0 ? "end of stream" : strerror(errno));
 }
 
-Result<void> Handshake::advance() {
+Result<void> TlsHandshake::advance() {
+  auto advanced = advance_session();
+  if (!advanced) return about(link_.peer_name, advanced.error());
+  return {};
+}
+
+Result<void> TlsHandshake::advance_session() {
   for (;;) {
     auto advanced = session_->advance_handshake();
     auto sent = send_output();
     if (!advanced) {
       // The peer reads the alert, and then the end.
-      shutdown(socket_.get(), SHUT_WR);
+      shutdown(link_.socket.get(), SHUT_WR);
       return advanced;
     }
     // An error of sending comes second: the peer's last record tells more than a broken pipe.
@@ -97,27 +96,25 @@ Result<void> Handshake::advance() {
   }
 }
 
-Error about(const std::string& peer_name, const Error& error) {
-  return {error.kind, fmt::format("no encrypted connection to {}: {}", peer_name, error.text)};
-}
+namespace {
 
 /// Advances all handshakes, and returns those that are not over.
-Result<std::vector<Handshake*>> advance_all(std::vector<Handshake*> handshakes) {
-  for (Handshake* const each : handshakes) {
+Result<std::vector<TlsHandshake*>> advance_all(std::vector<TlsHandshake*> handshakes) {
+  for (TlsHandshake* const each : handshakes) {
     auto advanced = each->advance();
-    if (!advanced) return about(each->peer_name(), advanced.error());
+    if (!advanced) return advanced.error();
   }
-  std::erase_if(handshakes, [](const Handshake* each) { return each->over(); });
+  std::erase_if(handshakes, [](const TlsHandshake* each) { return each->over(); });
   return handshakes;
 }
 
 /// Drives all handshakes until they are over.
-Result<void> finish_all(std::vector<Handshake>& handshakes, int timeout_ms) {
+Result<void> finish_all(std::vector<TlsHandshake>& handshakes, int timeout_ms) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
-  std::vector<Handshake*> unfinished;
+  std::vector<TlsHandshake*> unfinished;
   unfinished.reserve(handshakes.size());
-  for (Handshake& each : handshakes) unfinished.push_back(&each);
+  for (TlsHandshake& each : handshakes) unfinished.push_back(&each);
   for (;;) {
     auto rest = advance_all(std::move(unfinished));
     if (!rest) return rest.error();
@@ -133,7 +130,7 @@ Result<void> finish_all(std::vector<Handshake>& handshakes, int timeout_ms) {
     }
     std::vector<pollfd> wanted;
     wanted.reserve(unfinished.size());
-    for (const Handshake* each : unfinished) wanted.push_back(each->wanted());
+    for (const TlsHandshake* each : unfinished) wanted.push_back(each->polled());
     if (poll(wanted.data(), wanted.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
       return Error{ErrorKind::kSystem, fmt::format("poll(2) fails: {}", strerror(errno))};
   }
@@ -143,19 +140,18 @@ Result<void> finish_all(std::vector<Handshake>& handshakes, int timeout_ms) {
 
 Result<std::vector<std::unique_ptr<Channel>>> make_tls_channels(std::vector<TlsLink> links,
                                                                 int timeout_ms) {
-  std::vector<Handshake> handshakes;
+  std::vector<TlsHandshake> handshakes;
   handshakes.reserve(links.size());
   for (TlsLink& link : links) {
-    auto session = TlsSession::make(link.terms);
-    if (!session) return about(link.peer_name, session.error());
-    set_stream_options(link.socket.get());
-    handshakes.emplace_back(std::move(link), std::move(*session));
+    auto begun = TlsHandshake::begin(std::move(link));
+    if (!begun) return begun.error();
+    handshakes.push_back(std::move(*begun));
   }
   auto finished = finish_all(handshakes, timeout_ms);
   if (!finished) return finished.error();
   std::vector<std::unique_ptr<Channel>> channels;
   channels.reserve(handshakes.size());
-  for (Handshake& each : handshakes) {
+  for (TlsHandshake& each : handshakes) {
     auto channel = each.make_channel();
     if (!channel) return channel.error();
     channels.push_back(std::move(*channel));

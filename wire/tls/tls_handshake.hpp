@@ -2,13 +2,17 @@
 /// Encrypted channels over connected sockets.
 #pragma once
 
+#include <poll.h>
+
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/channel/silence.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
@@ -19,6 +23,33 @@ struct TlsLink {
   Descriptor socket;
   TlsTerms terms;
   std::string peer_name;
+  Heartbeat heartbeat{};  ///< of the channel
+};
+
+/// One handshake over a socket. No function blocks.
+class TlsHandshake {
+ public:
+  /// Takes the link, and makes its socket non-blocking. Fails as TlsSession::make() does.
+  [[nodiscard]] static Result<TlsHandshake> begin(TlsLink link);
+  /// Does what is possible now. Fails as make_tls_channels() does.
+  [[nodiscard]] Result<void> advance();
+  /// Returns true if this end has nothing left to do.
+  [[nodiscard]] bool over() const { return session_->done() && session_->output().empty(); }
+  /// Returns what to pass to poll(2).
+  [[nodiscard]] pollfd polled() const;
+  [[nodiscard]] const std::string& peer_name() const { return link_.peer_name; }
+  /// Returns the channel, once over().
+  [[nodiscard]] Result<std::unique_ptr<Channel>> make_channel();
+
+ private:
+  TlsHandshake(TlsLink link, std::unique_ptr<TlsSession> session)
+      : link_(std::move(link)), session_(std::move(session)) {}
+  [[nodiscard]] Result<void> advance_session();
+  [[nodiscard]] Result<void> send_output();
+  [[nodiscard]] Result<bool> receive_input();
+
+  TlsLink link_;
+  std::unique_ptr<TlsSession> session_;
 };
 
 /// Does the handshakes of all links at once, and returns their channels in the same order. The

@@ -28,9 +28,15 @@ Error differ(const char* variable, const SystemSize& first, const std::string& v
 Result<void> check_same(std::span<const SystemSize> systems) {
   const SystemSize* first = nullptr;
   const auto tls = [](const SystemSize& system) { return system.encrypted ? "in use" : "off"; };
+  const auto reconnect = [](const SystemSize& system) {
+    return system.reconnect == kReconnectAuto ? "not set" : std::to_string(system.reconnect);
+  };
   for (const SystemSize& each : systems) {
-    if (each.encrypted != systems.front().encrypted)
-      return differ("IMPISHIM_TLS", systems.front(), tls(systems.front()), each, tls(each));
+    const SystemSize& other = systems.front();
+    if (each.encrypted != other.encrypted)
+      return differ("IMPISHIM_TLS", other, tls(other), each, tls(each));
+    if (each.reconnect != other.reconnect)
+      return differ("IMPISHIM_RECONNECT", other, reconnect(other), each, reconnect(each));
   }
   for (const SystemSize& each : systems) {
     if (each.has_gateways) continue;

@@ -18,6 +18,11 @@ inline constexpr std::int32_t kHostProcsNode = 0;  ///< all procs of a node
 
 inline constexpr std::int32_t kDefaultMaxChannels = 64;
 
+/// Value of IMPISHIM_RECONNECT that is no time: connections between machines are taken up again
+/// within kDefaultReconnect, others are not.
+inline constexpr std::int32_t kReconnectAuto = -1;
+inline constexpr std::int32_t kDefaultReconnect = 60;  ///< seconds
+
 /// Parse and write "auto", "node" or a number from 1 to 2^20. Nothing for other texts.
 [[nodiscard]] std::optional<std::int32_t> parse_host_procs(std::string_view text);
 
@@ -30,6 +35,7 @@ struct SystemSize {
   std::int32_t host_procs = kHostProcsAuto;         ///< IMPISHIM_HOST_PROCS
   std::int32_t max_channels = kDefaultMaxChannels;  ///< IMPISHIM_MAX_CHANNELS
   std::int32_t lanes = 1;                           ///< IMPISHIM_LANES
+  std::int32_t reconnect = kReconnectAuto;          ///< IMPISHIM_RECONNECT, seconds; 0: never
   bool encrypted = false;  ///< there is a secret, and IMPISHIM_TLS is not off
   bool has_gateways = false;
   bool operator==(const SystemSize&) const = default;

@@ -74,6 +74,9 @@ struct NegotiatedValues {
   std::int32_t coll_maxlinear =
       4;  ///< largest number of masters for which collectives use their linear form
   std::int32_t lanes = 1;  ///< most channels between two hosts of this library (route.hpp)
+  /// Our own: seconds for which a lost connection between hosts is to be taken up again; 0: not at
+  /// all; kReconnectAuto (host_size.hpp).
+  std::int32_t reconnect = 0;
   bool encrypted = false;  ///< our own: the connections between hosts are encrypted
 };
 
@@ -133,6 +136,8 @@ class JobMap {
   void set_lanes(std::int32_t lanes) { values_.lanes = lanes; }
   /// Sets that the connections between hosts are encrypted. All impishim clients have agreed on it.
   void set_encrypted(bool encrypted) { values_.encrypted = encrypted; }
+  /// Sets NegotiatedValues::reconnect. All impishim clients have agreed on it.
+  void set_reconnect(std::int32_t seconds) { values_.reconnect = seconds; }
   void set_inner_address(std::int32_t host, const HostId& address) {
     hosts_[static_cast<std::size_t>(host)].inner_address = address;
   }

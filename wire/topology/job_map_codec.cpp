@@ -25,7 +25,7 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
        {values.version_major, values.version_minor, values.datalen, values.ackmark, values.hiwater})
     out.put(value);
   for (const std::int32_t value :
-       {values.tag_ub, values.coll_xsize, values.coll_maxlinear, values.lanes})
+       {values.tag_ub, values.coll_xsize, values.coll_maxlinear, values.lanes, values.reconnect})
     out.put(value);
   out.put(static_cast<std::uint8_t>(values.encrypted));
   out.put(static_cast<std::uint32_t>(map.clients().size()));
@@ -103,8 +103,8 @@ class MapReader {
     for (std::uint32_t* value : {&values.version_major, &values.version_minor, &values.datalen,
                                  &values.ackmark, &values.hiwater})
       get(*value);
-    for (std::int32_t* value :
-         {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear, &values.lanes})
+    for (std::int32_t* value : {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear,
+                                &values.lanes, &values.reconnect})
       get(*value);
     get_flag(values.encrypted);
     complete_ = complete_ && values.lanes >= 1;

@@ -80,8 +80,8 @@ Lanes lanes_of(Floor& floor, std::int32_t host) {
   };
   DanceOptions options = floor.options;
   options.timeout_ms = kLongMs;
-  auto connected = connect_hosts(
-      floor.job, host, std::move(floor.listeners[static_cast<std::size_t>(host)]), options, take);
+  const HostListener listener = std::move(floor.listeners[static_cast<std::size_t>(host)]);
+  auto connected = connect_hosts(floor.job, host, listener, options, take);
   EXPECT_TRUE(connected.ok());
   return lanes;
 }

@@ -79,8 +79,9 @@ struct Floor {
     };
     DanceOptions bounded = options;
     bounded.timeout_ms = timeout_ms;
-    auto connected = connect_hosts(job, host, std::move(listeners[static_cast<std::size_t>(host)]),
-                                   bounded, take);
+    // Closed when all are connected, as in a process of the job.
+    const HostListener listener = std::move(listeners[static_cast<std::size_t>(host)]);
+    auto connected = connect_hosts(job, host, listener, bounded, take);
     if (!connected) return connected.error();
     std::sort(channels.begin(), channels.end(),
               [](const auto& a, const auto& b) { return a.host < b.host; });

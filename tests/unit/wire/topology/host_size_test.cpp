@@ -78,6 +78,13 @@ TEST(HostSize, AllSystemsEncryptAlike) {
               HasSubstr("IMPISHIM_TLS is off in system 0 and in use in system 1"));
 }
 
+TEST(HostSize, AllSystemsReconnectAlike) {
+  auto systems = systems_of({2, 2});
+  systems[1].reconnect = 20;
+  EXPECT_THAT(refused(systems),
+              HasSubstr("IMPISHIM_RECONNECT is not set in system 0 and 20 in system 1"));
+}
+
 TEST(HostSize, WholeNodesWithGatewaysAndForeignClients) {
   auto systems = systems_of({2, 2});
   systems[1].has_gateways = true;

@@ -64,10 +64,10 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 9 values, the byte of encryption, 3 counts,
-  // clients of 28 bytes and hosts of 42.
-  constexpr std::size_t kHostsOfSecondClient = 49 + 28;
-  constexpr std::size_t kProcsOfSecondHost = 49 + 2 * 28 + 42 + 18;
+  // host_count of client 1, proc_count of host 1: after 10 values, the byte of encryption, 3
+  // counts, clients of 28 bytes and hosts of 42.
+  constexpr std::size_t kHostsOfSecondClient = 53 + 28;
+  constexpr std::size_t kProcsOfSecondHost = 53 + 2 * 28 + 42 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
@@ -80,13 +80,15 @@ TEST(JobMapCodec, EncryptionAndInnerAddressesSurvive) {
   HostId inner{};
   inner.back() = std::byte{7};
   job.set_encrypted(true);
+  job.set_reconnect(20);
   job.set_inner_address(1, inner);
   auto decoded = decode_job_map(encode_job_map(job));
   ASSERT_TRUE(decoded.ok()) << decoded.error().text;
   EXPECT_TRUE(decoded->values().encrypted);
+  EXPECT_EQ(decoded->values().reconnect, 20);
   EXPECT_EQ(decoded->address_from(decoded->host(1).client, 1), inner);
   EXPECT_EQ(decoded->address_from(decoded->host(1).client + 1, 1), decoded->host(1).address);
-  constexpr std::size_t kEncrypted = 9 * 4;
+  constexpr std::size_t kEncrypted = 10 * 4;
   auto bytes = encode_job_map(job);
   bytes[kEncrypted] = std::byte{2};
   EXPECT_FALSE(decode_job_map(bytes).ok());
@@ -105,7 +107,7 @@ TEST(JobMapCodec, NoLanes) {
 
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
-  constexpr std::size_t kGateway = 49 + 2 * 28 + 2 * 42 + 22;
+  constexpr std::size_t kGateway = 53 + 2 * 28 + 2 * 42 + 22;
   auto bytes = encode_job_map(sample());
   for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
     store_big_endian(bytes.data() + kGateway, gateway);

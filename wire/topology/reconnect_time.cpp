@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/topology/reconnect_time.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/channel/address.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/host_size.hpp"
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::wire {
+namespace {
+
+bool is_loopback(const HostId& address) {
+  constexpr std::size_t kFirstOfIpv4 = 12;
+  if (is_ipv4(address)) return address[kFirstOfIpv4] == std::byte{127};
+  HostId loopback{};
+  loopback.back() = std::byte{1};
+  return address == loopback;
+}
+
+}  // namespace
+
+bool on_one_machine(const Host& a, const Host& b) {
+  return same_address(a.address, b.address) || (is_loopback(a.address) && is_loopback(b.address));
+}
+
+std::chrono::seconds reconnect_time(const JobMap& job, std::int32_t host, std::int32_t other) {
+  using std::chrono::seconds;
+  const std::int32_t client = job.host(host).client;
+  const std::int32_t other_client = job.host(other).client;
+  const Client& first = job.client(std::min(client, other_client));
+  const Client& second = job.client(std::max(client, other_client));
+  if (!first.impishim || !second.impishim) return seconds(0);
+  if (!job.values().encrypted && !common_fabric(first, second).empty()) return seconds(0);
+  if (job.values().reconnect != kReconnectAuto) return seconds(job.values().reconnect);
+  return seconds(on_one_machine(job.host(host), job.host(other)) ? 0 : kDefaultReconnect);
+}
+
+}  // namespace impishim::wire

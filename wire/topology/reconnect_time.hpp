@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which connections between hosts are taken up again when they are lost. Pure functions.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::wire {
+
+/// Returns true if both hosts have the same address, or loopback addresses.
+[[nodiscard]] bool on_one_machine(const Host& a, const Host& b);
+
+/// Returns the time for which a lost connection between two hosts is tried again; 0: it ends the
+/// job at once. It is 0 for foreign systems, over libfabric, and, unless the users have set
+/// IMPISHIM_RECONNECT, on one machine. Both hosts get the same answer.
+[[nodiscard]] std::chrono::seconds reconnect_time(const JobMap& job, std::int32_t host,
+                                                  std::int32_t other);
+
+}  // namespace impishim::wire
