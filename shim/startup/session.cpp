@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <numeric>
@@ -30,6 +31,7 @@
 #include "wire/progress/progress_thread.hpp"
 #include "wire/startup/bootstrap.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/topology/reconnect_time.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -134,6 +136,17 @@ Result<void> make_joined_world(const JobSettings& settings, Job& job) {
   return {};
 }
 
+/// Returns the time within which this system may return to a server that it has lost.
+std::chrono::seconds time_to_return(const Job& job) {
+  const wire::JobMap& map = job.map.at_start();
+  const auto hosts = static_cast<std::int32_t>(map.hosts().size());
+  const std::int32_t here = map.proc(job.here).host;
+  std::chrono::seconds longest{0};
+  for (std::int32_t host = 0; host < hosts; ++host)
+    if (host != here) longest = std::max(longest, wire::reconnect_time(map, here, host));
+  return longest;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level) {
@@ -170,7 +183,7 @@ void leave(Job& job) {
   job.one_sided_owner.reset();
   job.files_owner.reset();
   if (job.server) {
-    auto finished = job.server->finish();
+    auto finished = job.server->finish(time_to_return(job));
     if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);
   }
   job.own_server.reset();

@@ -119,11 +119,11 @@ Result<void> read_listening(JobSettings& request) {
 
 /// Reads how long connections last without answers, and without a connection.
 Result<void> read_lasting(JobSettings& request) {
-  constexpr int kDay = 86400;
-  auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, kDay, request.reconnect);
+  constexpr int kMostHeartbeat = 3600;
+  auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, request.reconnect);
   if (!reconnect) return reconnect;
   int seconds = static_cast<int>(request.heartbeat.interval.count());
-  auto heartbeat = read_variable("IMPISHIM_HEARTBEAT", 1, kDay / 24, seconds);
+  auto heartbeat = read_variable("IMPISHIM_HEARTBEAT", 1, kMostHeartbeat, seconds);
   request.heartbeat.interval = std::chrono::seconds(seconds);
   return heartbeat;
 }

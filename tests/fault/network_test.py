@@ -84,12 +84,17 @@ def inside(namespace, *words, **environment):
 
 
 class Networks(Case):
-    def joined(self, network, program, **server_environment):
+    def joined(self, network, program, **environment):
         """Server and system 0 on the left, system 1 on the right."""
-        server = inside(network.left, "-server", "2", **server_environment)
+        server = inside(network.left, "-server", "2", **environment)
         address = server.await_line("out", ":")
+        own = {
+            name: value
+            for name, value in environment.items()
+            if name != "IMPISHIM_HOST_ADDRESS"  # of the server alone
+        }
         systems = [
-            inside(side, "-client", str(number), address, "-np", "2", program)
+            inside(side, "-client", str(number), address, "-np", "2", program, **own)
             for number, side in enumerate((network.left, network.right))
         ]
         return address, server, systems
@@ -116,9 +121,11 @@ class Networks(Case):
 
     def test_cut(self):
         """Nothing arrives any more, not even the end of a connection: TCP's own probes find out, in
-        half a minute."""
+        half a minute. Nothing is waited for after that."""
         with Network() as network:
-            _, server, (left, right) = self.joined(network, ARGUMENTS.foreign_program)
+            _, server, (left, right) = self.joined(
+                network, ARGUMENTS.foreign_program, IMPISHIM_RECONNECT="0"
+            )
             with server, left, right:
                 left.await_line("out", "talking")
                 network.cut()

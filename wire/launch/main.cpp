@@ -29,6 +29,7 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/base/variable.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/launch/command_line.hpp"
 #include "wire/launch/key_file.hpp"
@@ -44,6 +45,7 @@
 #include "wire/startup/startup_client.hpp"
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/shared_secret.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -73,6 +75,8 @@ int run_server(const CommandLine& line) {
   options.methods = *methods;
   if (const char* address = secure_getenv("IMPISHIM_HOST_ADDRESS"); address != nullptr)
     options.address = address;
+  auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, options.reconnect);
+  if (!reconnect) return complain(reconnect.error(), kUsageStatus);
   if (line.preference) {
     auto preference = wire::parse_preference(*line.preference);
     if (!preference) return complain(preference.error(), kUsageStatus);
@@ -261,6 +265,8 @@ int run_local(const CommandLine& line) {
   auto methods = private_key();
   if (!methods) return complain(methods.error(), kFailureStatus);
   options.methods = *methods;
+  auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, options.reconnect);
+  if (!reconnect) return complain(reconnect.error(), kUsageStatus);
   const EndedSystems ended;
   options.ended_clients = ended.for_server();
   auto opened = wire::Rendezvous::open(options);

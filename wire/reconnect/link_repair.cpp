@@ -99,8 +99,9 @@ void LinkRepair::direct_failed(const Error& error) {
   const bool refused = direct_ && direct_->port_is_closed() && link_.port_was_open;
   if (!refused) refused_since_.reset();
   if (refused && !refused_since_) refused_since_ = now;
+  if (error.text != last_error_)
+    log(LogLevel::kDebug, "{}: {}", host_name(terms_.job, link_.host), error.text);
   last_error_ = error.text;
-  log(LogLevel::kDebug, "{}: {}", host_name(terms_.job, link_.host), error.text);
   direct_.reset();
   direct_at_ = now + kRetryPause;
 }

@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <memory>

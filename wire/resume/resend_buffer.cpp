@@ -53,7 +53,8 @@ void ResendBuffer::forget(std::uint64_t position) {
   if (begin_ != end_) return;
   // The next bytes go to the beginning of the block, which is in the processor's cache.
   origin_ = begin_;
-  if (spare_.size() > kKeptBlocks) spare_.resize(kKeptBlocks);
+  const std::size_t most_spare = kKeptBlocks - std::min(kKeptBlocks, blocks_.size());
+  if (spare_.size() > most_spare) spare_.resize(most_spare);
 }
 
 std::span<iovec> ResendBuffer::find(std::uint64_t position, std::size_t size,

@@ -10,6 +10,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/resume/resend_buffer.hpp"
 #include "wire/resume/resume_frame.hpp"
 
 namespace impishim::wire {

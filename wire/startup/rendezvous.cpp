@@ -303,6 +303,15 @@ void Rendezvous::accept_again() {
   accept_again_at_.reset();
 }
 
+std::chrono::seconds Rendezvous::time_to_return(const Descriptor& socket,
+                                                const SocketAddress& from) const {
+  using std::chrono::seconds;
+  if (options_.reconnect != kReconnectAuto) return seconds(options_.reconnect);
+  SocketAddress here;
+  const bool known = getsockname(socket.get(), here.get(), &here.size) == 0;
+  return seconds(known && same_address(here.host(), from.host()) ? 0 : kDefaultReconnect);
+}
+
 void Rendezvous::accept_one() {
   if (connections_.size() >= kMaxConnections && !evict_stranger())
     return stop_accepting_for_a_while();
@@ -331,7 +340,7 @@ void Rendezvous::accept_one() {
   connections_[id].socket = std::move(socket);
   connections_[id].session = std::move(session);
   connections_[id].peer = fmt::format("{} port {}", address_text(from.host()), from.port());
-  server_.connected(id, connections_[id].peer);
+  server_.connected(id, connections_[id].peer, time_to_return(connections_[id].socket, from));
 }
 
 void Rendezvous::handle(int id, std::uint32_t events) {

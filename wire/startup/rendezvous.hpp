@@ -14,10 +14,12 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/address.hpp"
 #include "wire/channel/poller.hpp"
 #include "wire/relay/relay_service.hpp"
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/tls_session.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::wire {
 
@@ -35,6 +37,9 @@ struct RendezvousOptions {
   /// none.
   int ended_clients = -1;
   std::string name = "impirun";  ///< before each report
+  /// IMPISHIM_RECONNECT: seconds within which a client that was lost after startup may return;
+  /// kReconnectAuto: only one of another machine.
+  std::int32_t reconnect = kReconnectAuto;
   AuthenticationMethods methods;
   std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
   StartupLimits limits;
@@ -81,6 +86,8 @@ class Rendezvous {
   void speak_if_late();
   [[nodiscard]] Result<void> handle_events(std::chrono::microseconds timeout);
   [[nodiscard]] std::chrono::microseconds time_to_next(Clock::time_point deadline) const;
+  [[nodiscard]] std::chrono::seconds time_to_return(const Descriptor& socket,
+                                                    const SocketAddress& from) const;
   void accept_one();
   void stop_accepting_for_a_while();
   void accept_again();

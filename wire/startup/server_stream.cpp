@@ -36,6 +36,9 @@
 namespace impishim::wire {
 namespace {
 
+/// The text of channels and of this file for the orderly end of a stream.
+constexpr const char* kEndOfStream = "end of stream";
+
 Error server_error(const std::string& what) {
   return Error{ErrorKind::kConnection, fmt::format("rendezvous server: {}", what)};
 }
@@ -96,13 +99,14 @@ void ServerStream::begin(Phase phase) {
 /// Returns nothing if there is no limit: a foreign server may be silent until the last client has
 /// joined.
 std::optional<std::chrono::milliseconds> ServerStream::bound() const {
+  if (phase_ == Phase::kLeaving) return patience_.leaving;
   if (ours_ || phase_ == Phase::kMethod) return patience_.answer;
   if (phase_ == Phase::kLabels) return patience_.foreign_answer;
   return std::nullopt;
 }
 
 std::string ServerStream::awaited() const {
-  if (phase_ == Phase::kMethod)
+  if (phase_ == Phase::kMethod || phase_ == Phase::kLeaving)
     return fmt::format("the rendezvous server at {} to answer", server_);
   const bool known =
       notice_ && notice_->joined == (phase_ == Phase::kLabels) && notice_->missing != 0;
@@ -183,7 +187,8 @@ Result<std::size_t> ServerStream::receive_some(std::span<std::byte> room, int& e
   }
   const ssize_t size = recv(socket_.get(), room.data(), room.size(), MSG_DONTWAIT);
   if (size > 0) return static_cast<std::size_t>(size);
-  error = size == 0 ? ECONNRESET : errno;
+  error = size == 0 ? 0 : errno;
+  if (size == 0) return Error{ErrorKind::kConnection, kEndOfStream};
   if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR) return std::size_t{0};
   return Error{ErrorKind::kConnection, std::strerror(error)};
 }
@@ -195,6 +200,7 @@ Result<bool> ServerStream::read_available() {
   if (!size) {
     ended_ = true;
     closed_ = error == 0 || error == ECONNRESET || error == EPIPE;
+    in_order_ = size.error().text == kEndOfStream;
     if (!said_.empty()) return server_error(said_);
     if (encrypted_ && size.error().kind != ErrorKind::kConnection) return size.error();
     if (closed_) return server_error("it disconnected");
@@ -268,6 +274,13 @@ Result<StartupMessage> ServerStream::message() {
     auto waited = wait_for(POLLIN);
     if (!waited) return waited.error();
   }
+}
+
+Result<void> ServerStream::await_end() {
+  auto next = message();
+  while (next) next = message();
+  if (in_order_) return {};
+  return next.error();
 }
 
 Result<StartupMessage> ServerStream::await(StartupCommand command) {

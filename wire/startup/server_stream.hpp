@@ -28,6 +28,8 @@ struct ServerPatience {
   /// limit, because it may be silent until the last client joins.
   std::chrono::milliseconds foreign_answer{120000};
   std::chrono::milliseconds report{10000};  ///< between two lines on standard error while it waits
+  /// Longest silence of an impishim server after FINI.
+  std::chrono::milliseconds leaving{10000};
   /// For the whole exchange, from the beginning.
   std::optional<std::chrono::milliseconds> all = std::nullopt;
 };
@@ -35,7 +37,7 @@ struct ServerPatience {
 class ServerStream {
  public:
   /// What the stream waits for. It selects the time limit and the text for the user.
-  enum class Phase : std::uint8_t { kMethod, kJoining, kLabels };
+  enum class Phase : std::uint8_t { kMethod, kJoining, kLabels, kLeaving };
 
   /// `server` is the server's address, for messages.
   ServerStream(Descriptor socket, std::string server, ServerPatience patience);
@@ -57,6 +59,9 @@ class ServerStream {
   /// Blocks until the server has chosen a method. The answer is unframed: which:Int4, len:Int4 and
   /// len bytes. Our command kSaid may arrive instead, which is framed.
   [[nodiscard]] Result<std::int32_t> method();
+  /// Blocks until the server has ended the stream in order, and skips messages. Fails as message()
+  /// does, also if the connection was reset.
+  [[nodiscard]] Result<void> await_end();
   /// Starts a new phase; the time limit and reports begin again.
   void begin(Phase phase);
 
@@ -115,8 +120,9 @@ class ServerStream {
   Phase phase_ = Phase::kMethod;
   bool ours_ = false;
   std::optional<RelayToken> relay_;
-  bool ended_ = false;   ///< true if nothing more will arrive
-  bool closed_ = false;  ///< true if the server closed it
+  bool ended_ = false;     ///< true if nothing more will arrive
+  bool closed_ = false;    ///< true if the server closed it
+  bool in_order_ = false;  ///< true if it did so by the end of the stream, not by a reset
   std::string said_;
   std::optional<WaitingNotice> notice_;
   Clock::time_point since_ = Clock::now();

@@ -83,6 +83,11 @@ void StartupServer::learn_of_end(int id, Connection& connection, const StartupMe
   const auto launch = parse_ended(message.payload);
   if (!launch) return turn_away(id, connection, "it sent a report of an end that cannot be read");
   const bool never_joined = has_never_joined(*launch);
+  // A launch that began before the client connected is that client's own.
+  const auto owner = by_client_.find(launch->client);
+  if (owner != by_client_.end() &&
+      now_ - std::chrono::milliseconds(launch->age_ms) <= connections_[owner->second].since)
+    end_lost(launch->client);
   send(id, encode_ended_answer(never_joined));
   actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
   connection.stage = Stage::kTurnedAway;
@@ -94,6 +99,48 @@ void StartupServer::learn_of_end(int id, Connection& connection, const StartupMe
     tell_of(connection, fmt::format("client {} ended before it had joined, says {}; start it again",
                                     launch->client, connection.peer));
   }
+}
+
+/// Notes that a client has lost its connection and may return.
+void StartupServer::lose(Connection& connection) {
+  connection.lost_at = now_;
+  tell(fmt::format("the connection of client {} at {} was lost; it may return within {} s",
+                   connection.client, connection.peer, connection.may_return.count()));
+}
+
+/// Ends the job if that client is lost: its processes have ended, and it will not return.
+void StartupServer::end_lost(std::int32_t client) {
+  const auto owner = by_client_.find(client);
+  if (owner == by_client_.end()) return;
+  Connection& connection = connections_[owner->second];
+  if (!connection.lost_at || connection.stage != Stage::kDone) return;
+  fail({ErrorKind::kConnection, fmt::format("client {} at {} was lost: its processes have ended",
+                                            client, connection.peer)});
+}
+
+/// Takes a connection that replaces the one of its client.
+void StartupServer::come_back(int id, Connection& connection, const StartupMessage& message) {
+  ByteReader payload(message.payload);
+  const auto client = payload.get<std::int32_t>();
+  const auto owner = client ? by_client_.find(*client) : by_client_.end();
+  if (owner == by_client_.end() || !done_answered_ || failure_)
+    return turn_away(id, connection, "it returns, but the job is not in progress");
+  Connection& before = connections_[owner->second];
+  const bool proven = connection.method == kAuthKey || methods_.shared.secret;
+  if (!before.announced || (!before.lost_at && !proven))
+    return turn_away(id, connection, fmt::format("client {} is still connected", *client));
+  if (before.lost_at)
+    tell(fmt::format("client {} has returned, from {}", *client, connection.peer));
+  connection.client = *client;
+  connection.stage = before.stage;
+  connection.since = before.since;
+  if (!before.lost_at) actions_.push_back({ServerAction::Kind::kClose, owner->second, {}, {}});
+  before.stage = Stage::kTurnedAway;
+  before.lost_at.reset();
+  owner->second = id;
+  // Its FINI had come, and only the answer was lost.
+  if (connection.stage == Stage::kFinished)
+    actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
 }
 
 /// Handles a join with a number that is taken. The number is free only if the machine of its owner
@@ -218,6 +265,9 @@ StartupServer::Clock::time_point StartupServer::limit_of(const Connection& conne
       return connection.since + limits_.probe;
     case Stage::kJoined:
       return begun_ ? connection.heard + limits_.labels : Clock::time_point::max();
+    case Stage::kDone:
+      return connection.lost_at ? *connection.lost_at + connection.may_return
+                                : Clock::time_point::max();
     default:
       return Clock::time_point::max();
   }
@@ -227,6 +277,11 @@ void StartupServer::enforce_limit(int id, Connection& connection) {
   using std::chrono::duration_cast;
   using std::chrono::seconds;
   if (connection.stage == Stage::kContending) return supersede(connection.wants);
+  if (connection.stage == Stage::kDone) {
+    return fail({ErrorKind::kConnection,
+                 fmt::format("client {} at {} was lost: it did not return within {} s",
+                             connection.client, connection.peer, connection.may_return.count())});
+  }
   if (connection.stage == Stage::kJoined) {
     return turn_away(id, connection,
                      fmt::format("it has joined, and then said nothing for {} s: is it stopped?",

@@ -100,7 +100,8 @@ void pause_before(int attempt) {
   constexpr int kShortestMs = 50;
   constexpr int kLongestMs = 2000;
   std::random_device random;
-  const int most = std::min(kLongestMs, kShortestMs << attempt);
+  constexpr int kMostDoublings = 6;
+  const int most = std::min(kLongestMs, kShortestMs << std::min(attempt, kMostDoublings));
   std::this_thread::sleep_for(std::chrono::milliseconds(
       most / 2 + static_cast<int>(random() % static_cast<unsigned>(most))));
 }
@@ -196,6 +197,8 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
       if (!encrypted) return encrypted.error();
     }
     connection.may_be_clear_ = methods.shared.is_off;
+    connection.server_ = server;
+    connection.client_ = client;
     auto joined = connection.join(client, methods);
     if (joined) return connection;
     const bool again = connection.stream_->ended_without_reason() && !connection.stream_->ours();
@@ -335,12 +338,57 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   return agreement;
 }
 
-Result<void> ServerConnection::finish() {
+Result<void> ServerConnection::say_fini() {
+  stream_->begin(ServerStream::Phase::kLeaving);
   auto sent = stream_->send(encode_startup(StartupCommand::kFini, {}));
   if (!sent) return sent;
   stream_->shutdown_output();
+  return stream_->ours() ? stream_->await_end() : Result<void>();
+}
+
+/// Connects again as the same client. The credentials are read again, so that they need not stay in
+/// memory.
+Result<void> ServerConnection::return_to_server() {
+  auto methods = AuthenticationMethods::from_environment();
+  if (!methods) return methods.error();
+  ServerPatience patience;
+  patience.answer = patience.leaving;
+  auto socket = connect_to_server(server_, static_cast<int>(patience.leaving.count()));
+  if (!socket) return socket.error();
+  auto stream = std::make_unique<ServerStream>(std::move(*socket), server_, patience);
+  if (methods->shared.secret) {
+    auto encrypted =
+        stream->encrypt(*methods->shared.secret, static_cast<int>(patience.leaving.count()));
+    if (!encrypted) return encrypted;
+  }
+  auto key = choose_method(*stream, *methods);
+  if (!key) return key.error();
+  ByteWriter client;
+  client.put(client_);
+  ByteWriter all;
+  if (*key) all.put(**key);
+  all.put_bytes(encode_startup(StartupCommand::kHello, {}));
+  all.put_bytes(encode_startup(StartupCommand::kReturn, client.bytes()));
+  auto sent = stream->send(all.bytes());
+  if (!sent) return sent;
+  stream_ = std::move(stream);
+  auto finished = say_fini();
+  if (!finished) return finished;
+  return stream_->ours() ? Result<void>() : server_error("it does not take back its clients");
+}
+
+Result<void> ServerConnection::finish(std::chrono::seconds may_return) {
+  const bool ours = stream_->ours();
+  auto finished = say_fini();
+  const auto end = std::chrono::steady_clock::now() + may_return;
+  for (int attempt = 0; !finished && ours && std::chrono::steady_clock::now() < end; ++attempt) {
+    // A port that is closed says that the server has ended.
+    if (finished.error().text.find(std::strerror(ECONNREFUSED)) != std::string::npos) break;
+    if (attempt > 0) pause_before(attempt);
+    finished = return_to_server();
+  }
   stream_.reset();
-  return {};
+  return finished;
 }
 
 Result<HostId> ServerConnection::local_address() const {

@@ -104,8 +104,10 @@ class ServerConnection {
   /// the answers. Blocks until all clients are done. Warns if systems on several machines will talk
   /// in clear and no user has said so. Fails with kTimeout as connect() does.
   [[nodiscard]] Result<Agreement> exchange(const JoinOptions& options);
-  /// Sends FINI and closes the connection.
-  [[nodiscard]] Result<void> finish();
+  /// Sends FINI and closes the connection. An impishim server confirms it; if the connection turns
+  /// out to be lost, connects again, for at most `may_return`, to say it then. Fails with
+  /// kConnection or kTimeout if the server may not know that this client has finished.
+  [[nodiscard]] Result<void> finish(std::chrono::seconds may_return = {});
   /// Closes the connection in a child of fork(); the child must not use anything else of it.
   /// Async-signal-safe.
   void close_in_forked_child() { stream_->close_in_forked_child(); }
@@ -126,7 +128,12 @@ class ServerConnection {
  private:
   [[nodiscard]] Result<void> join(std::int32_t client, const AuthenticationMethods& methods);
 
+  [[nodiscard]] Result<void> say_fini();
+  [[nodiscard]] Result<void> return_to_server();
+
   std::unique_ptr<ServerStream> stream_;
+  std::string server_;
+  std::int32_t client_ = 0;
   std::int32_t client_count_ = 0;
   bool may_be_clear_ = false;  ///< true if the user has said that nothing is to be encrypted
 };

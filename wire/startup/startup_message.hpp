@@ -40,6 +40,10 @@ enum class StartupCommand : std::uint32_t {
   /// closes the connection. The payload of the answer is a Uint4: 1 if the client has never joined,
   /// 0 if it has or if that is not certain.
   kEnded = 0x49534544,
+  /// From a client whose connection was lost after DONE, after kHello and instead of IMPI: this
+  /// connection replaces the lost one. The payload is the client's number, client:Int4. There is no
+  /// answer; FINI may follow.
+  kReturn = 0x49535254,
 };
 
 /// The labels of IMPI 2.3.5. Values are per client (0x1000), per host (0x2000) and per proc

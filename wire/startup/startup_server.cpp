@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -42,9 +43,10 @@ StartupServer::StartupServer(std::int32_t clients, AuthenticationMethods methods
       preference_(std::move(preference)),
       limits_(limits) {}
 
-void StartupServer::connected(int connection, std::string peer) {
+void StartupServer::connected(int connection, std::string peer, std::chrono::seconds may_return) {
   Connection& added = connections_[connection];
   added.peer = std::move(peer);
+  added.may_return = may_return;
   added.since = added.heard = now_;
 }
 
@@ -130,6 +132,7 @@ bool StartupServer::is_authenticated(int connection) const {
 
 void StartupServer::ended(std::int32_t client) {
   ended_[client] = false;
+  end_lost(client);
   look_for_missing();
 }
 
@@ -200,6 +203,8 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
     if (command == StartupCommand::kImpi) join(id, connection, message);
     if (command == StartupCommand::kEnded && connection.announced)
       learn_of_end(id, connection, message);
+    if (command == StartupCommand::kReturn && connection.announced)
+      come_back(id, connection, message);
     return;
   }
   switch (command) {
@@ -300,7 +305,7 @@ void StartupServer::refused(int id, const std::string& reason) {
 void StartupServer::disconnected(int id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  const Connection& connection = found->second;
+  Connection& connection = found->second;
   if (connection.stage == Stage::kTurnedAway || connection.client < 0) {
     if (connection.stage == Stage::kContending) stop_contending(connection.wants);
     if (connection.stage != Stage::kTurnedAway && connection.said_anything) {
@@ -318,6 +323,9 @@ void StartupServer::disconnected(int id) {
     connections_.erase(id);
     return look_for_missing();
   }
+  if (connection.stage == Stage::kDone && done_answered_ && connection.announced &&
+      connection.may_return.count() > 0)
+    return lose(connection);
   fail({ErrorKind::kConnection,
         fmt::format("client {} at {} was lost: its connection ended without FINI",
                     connection.client, connection.peer)});

@@ -54,7 +54,8 @@ struct StartupLimits {
 /// as long as that connection's machine answers. A newcomer with the right key and the same number
 /// waits. It takes the place if the first connection ends, or if its machine does not answer for
 /// StartupLimits::probe. Otherwise the newcomer is turned away, and both are told. After all
-/// clients have joined, a lost client ends the job.
+/// clients have joined, a lost client ends the job. After DONE, one of another machine has some
+/// time to return on a new connection (kReturn).
 class StartupServer {
  public:
   using Clock = StrangerReport::Clock;
@@ -71,8 +72,9 @@ class StartupServer {
   /// Returns the time at which at() must be called if nothing else happens before.
   [[nodiscard]] std::optional<Clock::time_point> next_limit() const;
 
-  /// Adds a new connection from `peer` ("192.0.2.7 port 4711"). The caller chooses the number.
-  void connected(int connection, std::string peer);
+  /// Adds a new connection from `peer` ("192.0.2.7 port 4711"). The caller chooses the number. If
+  /// it is lost after DONE, its client has the time `may_return` to return.
+  void connected(int connection, std::string peer, std::chrono::seconds may_return = {});
   void received(int connection, std::span<const std::byte> bytes);
   /// Reports that the peer has closed the connection, or that the connection has failed.
   void disconnected(int connection);
@@ -133,6 +135,8 @@ class StartupServer {
     bool said_anything = false;
     Clock::time_point since;  ///< time at which it connected, or began to contend
     Clock::time_point heard;  ///< time at which its latest bytes arrived
+    std::chrono::seconds may_return{0};
+    std::optional<Clock::time_point> lost_at;  ///< of a client that may return
   };
 
   void process(int id, Connection& connection);
@@ -144,6 +148,9 @@ class StartupServer {
   void join(int id, Connection& connection, const StartupMessage& message);
   void learn_of_end(int id, Connection& connection, const StartupMessage& message);
   [[nodiscard]] bool has_never_joined(const EndedLaunch& launch);
+  void end_lost(std::int32_t client);
+  void come_back(int id, Connection& connection, const StartupMessage& message);
+  void lose(Connection& connection);
   void contend(int id, Connection& connection, std::int32_t client);
   void admit(int id, Connection& connection, std::int32_t client);
   void begin_if_complete();

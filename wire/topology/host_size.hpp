@@ -22,6 +22,7 @@ inline constexpr std::int32_t kDefaultMaxChannels = 64;
 /// within kDefaultReconnect, others are not.
 inline constexpr std::int32_t kReconnectAuto = -1;
 inline constexpr std::int32_t kDefaultReconnect = 60;  ///< seconds
+inline constexpr std::int32_t kMostReconnect = 86400;
 
 /// Parse and write "auto", "node" or a number from 1 to 2^20. Nothing for other texts.
 [[nodiscard]] std::optional<std::int32_t> parse_host_procs(std::string_view text);

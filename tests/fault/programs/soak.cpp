@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between all ranks in all directions, whose sizes and contents follow from their numbers,
 // so that each receiver knows what must arrive. Arguments: the number of messages and of bytes to
-// exchange at least, and the seconds to last at least. Rank 0 prints "soaking" at the beginning,
-// and at the end what was received.
+// exchange at least, and the seconds to last at least. At the beginning each rank prints its
+// process id, and rank 0 prints "soaking"; at the end it prints what was received.
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -111,6 +112,9 @@ int main(int argc, char** argv) {
   const auto messages = std::strtoull(argv[1], nullptr, 10);
   const auto bytes = std::strtoull(argv[2], nullptr, 10);
   const double seconds = std::strtod(argv[3], nullptr);
+  std::printf("rank %d has pid %d\n", rank, static_cast<int>(getpid()));
+  std::fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) std::printf("soaking\n");
   std::fflush(stdout);
   Totals own;

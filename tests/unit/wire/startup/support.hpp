@@ -51,8 +51,8 @@ class DrivenServer {
     server.at(now_);
   }
 
-  void connect(int connection) {
-    server.connected(connection, "peer " + std::to_string(connection));
+  void connect(int connection, std::chrono::seconds may_return = {}) {
+    server.connected(connection, "peer " + std::to_string(connection), may_return);
   }
   void say(int connection, const Bytes& bytes) {
     server.received(connection, bytes);
@@ -83,6 +83,10 @@ class DrivenServer {
   /// AUTH by NONE, kHello and IMPI: a client of ours.
   void announce(int connection, std::int32_t client) {
     connect(connection);
+    introduce(connection, client);
+  }
+  /// The same on a connection that is there.
+  void introduce(int connection, std::int32_t client) {
     say(connection, encode_startup(StartupCommand::kAuth, bytes_of(1U << kAuthNone)));
     ASSERT_EQ(take(connection), bytes_of(kAuthNone, 0));
     say(connection, encode_startup(StartupCommand::kHello, {}));

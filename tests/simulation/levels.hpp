@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The two levels of the simulation. Each runs one job that the seed alone determines, and throws a
+/// Violation if a promise is broken.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/simulation/violation.hpp"
+
+namespace impishim::wire::test {
+
+/// Two resumable channels that carry random bytes both ways.
+void run_stream_seed(std::uint64_t seed, SimulationTotals& totals);
+
+/// Engines of several systems that exchange messages over resumable channels.
+void run_engine_seed(std::uint64_t seed, SimulationTotals& totals);
+
+}  // namespace impishim::wire::test
