@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between all ranks in all directions, whose sizes and contents follow from their numbers,
 // so that each receiver knows what must arrive. Arguments: the number of messages and of bytes to
-// exchange at least, and the seconds to last at least. At the beginning each rank prints its
-// process id, and rank 0 prints "soaking"; at the end it prints what was received.
+// exchange at least, and the seconds to last at least; then, if it is wanted, a file as long as
+// which exists the program goes on. At the beginning each rank prints its process id, and rank 0
+// prints "soaking"; at the end it prints what was received.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 namespace {
 
 /// Messages of one round from each rank to each other one.
-constexpr int kWindow = 32;
+constexpr std::size_t kWindow = 32;
 
 std::uint64_t mixed(std::uint64_t value) {
   value ^= value >> 30U;
@@ -51,6 +52,8 @@ void fill(std::vector<unsigned char>& bytes, std::uint64_t seed) {
   for (; at < bytes.size(); ++at) bytes[at] = static_cast<unsigned char>(seed >> at % 8 * 8);
 }
 
+int tag_of(std::size_t place) { return static_cast<int>(place % 4); }
+
 struct Totals {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
@@ -61,27 +64,26 @@ void exchange_round(int rank, int size, std::uint64_t round, Totals& totals) {
   std::vector<std::vector<unsigned char>> sent;
   std::vector<std::vector<unsigned char>> received;
   std::vector<MPI_Request> requests;
-  const auto places = static_cast<std::size_t>((size - 1) * kWindow);
+  const auto places = static_cast<std::size_t>(size - 1) * kWindow;
   sent.reserve(places);
   received.reserve(places);
   for (int other = 0; other < size; ++other) {
     if (other == rank) continue;
-    for (int i = 0; i < kWindow; ++i) {
-      const std::uint64_t number = round * kWindow + static_cast<std::uint64_t>(i);
+    for (std::size_t i = 0; i < kWindow; ++i) {
+      const std::uint64_t number = round * kWindow + i;
       auto& room = received.emplace_back(
           static_cast<std::size_t>(size_of_message(seed_of(other, rank, number))));
-      MPI_Irecv(room.data(), static_cast<int>(room.size()), MPI_BYTE, other, i % 4, MPI_COMM_WORLD,
-                &requests.emplace_back());
+      MPI_Irecv(room.data(), static_cast<int>(room.size()), MPI_BYTE, other, tag_of(i),
+                MPI_COMM_WORLD, &requests.emplace_back());
     }
   }
-  for (int i = 0; i < kWindow; ++i) {
+  for (std::size_t i = 0; i < kWindow; ++i) {
     for (int other = 0; other < size; ++other) {
       if (other == rank) continue;
-      const std::uint64_t seed =
-          seed_of(rank, other, round * kWindow + static_cast<std::uint64_t>(i));
+      const std::uint64_t seed = seed_of(rank, other, round * kWindow + i);
       auto& message = sent.emplace_back(static_cast<std::size_t>(size_of_message(seed)));
       fill(message, seed);
-      MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, other, i % 4,
+      MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, other, tag_of(i),
                 MPI_COMM_WORLD, &requests.emplace_back());
     }
   }
@@ -108,7 +110,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = impishim_test::rank_in(MPI_COMM_WORLD);
   const int size = impishim_test::size_of(MPI_COMM_WORLD);
-  REQUIRE(argc == 4);
+  REQUIRE(argc == 4 || argc == 5);
   const auto messages = std::strtoull(argv[1], nullptr, 10);
   const auto bytes = std::strtoull(argv[2], nullptr, 10);
   const double seconds = std::strtod(argv[3], nullptr);
@@ -123,8 +125,8 @@ int main(int argc, char** argv) {
   for (std::uint64_t round = 0;; ++round) {
     exchange_round(rank, size, round, own);
     if (round % 16 != 0) continue;
-    unsigned long long sums[3] = {own.messages, own.bytes,
-                                  static_cast<unsigned long long>(MPI_Wtime() - begin < seconds)};
+    const bool wanted = MPI_Wtime() - begin < seconds || (argc == 5 && access(argv[4], F_OK) == 0);
+    unsigned long long sums[3] = {own.messages, own.bytes, static_cast<unsigned long long>(wanted)};
     MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     all = {sums[0], sums[1]};
     if (all.messages >= messages && all.bytes >= bytes && sums[2] == 0) break;
