@@ -159,6 +159,38 @@ class Ends(Case):
         self.assertRegex(told, r"the connection to host 1 .*rank 1 \(pid \d+")
         self.assertLess(seconds, 30)
 
+    def test_an_exit_without_finalize(self):
+        """The last rank says that all is well, and leaves."""
+        launch = functools.partial(impirun, IMPI_AUTH_KEY="77")
+        server = launch("-server", "2")
+        words = ("-np", "1", ARGUMENTS.foreign_program, "leave")
+        runs = systems_of((launch, launch), server.await_line("out", ":"), words, VARIABLES)
+        with server, runs[0], runs[1]:
+            runs[0].await_line("out", "talking")
+            begin = time.monotonic()
+            for run in (runs[0], server):
+                self.assertNotEqual(run.end(), 0, run)
+            runs[
+                1
+            ].end()  # the launchers of MPI libraries do not agree on whether that is a failure
+            self.assertRegex(runs[0].err, r"the connection to host 1 .*rank 1 \(pid \d+")
+            self.assertLess(time.monotonic() - begin, 45)
+
+    def test_a_lost_server(self):
+        """The job needs it no more, but each system says that it could not tell it of its end."""
+        launch = functools.partial(impirun, IMPI_AUTH_KEY="77")
+        server = launch("-server", "2")
+        runs = systems_of(
+            (launch, launch), server.await_line("out", ":"), ("-np", "1", *soak(2)), VARIABLES
+        )
+        with server, runs[0], runs[1]:
+            runs[0].await_line("out", "soaking")
+            server.process.kill()
+            for run in runs:
+                self.expect(run, 0)
+                self.assertIn("rendezvous server", run.err)
+            self.assertIn("all as they were sent", runs[0].out)
+
 
 class Roads(Case):
     """Machines of their own, between which connections are taken up again by default."""

@@ -276,6 +276,20 @@ Result<StartupMessage> ServerStream::message() {
   }
 }
 
+Result<void> ServerStream::check_open() {
+  for (;;) {
+    auto next = decoder_.next();
+    if (!next) return next.error();
+    if (next->has_value()) {
+      static_cast<void>(is_for_stream(**next));  // other messages are of no interest here
+      continue;
+    }
+    auto read = read_available();
+    if (!read) return read.error();
+    if (!*read) return {};
+  }
+}
+
 Result<void> ServerStream::await_end() {
   auto next = message();
   while (next) next = message();

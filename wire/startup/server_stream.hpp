@@ -59,6 +59,8 @@ class ServerStream {
   /// Blocks until the server has chosen a method. The answer is unframed: which:Int4, len:Int4 and
   /// len bytes. Our command kSaid may arrive instead, which is framed.
   [[nodiscard]] Result<std::int32_t> method();
+  /// Reads what has arrived, without blocking. Fails as message() does if the stream has ended.
+  [[nodiscard]] Result<void> check_open();
   /// Blocks until the server has ended the stream in order, and skips messages. Fails as message()
   /// does, also if the connection was reset.
   [[nodiscard]] Result<void> await_end();

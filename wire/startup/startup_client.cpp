@@ -340,6 +340,9 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
 
 Result<void> ServerConnection::say_fini() {
   stream_->begin(ServerStream::Phase::kLeaving);
+  // An end that comes later confirms FINI.
+  auto open = stream_->check_open();
+  if (!open) return open;
   auto sent = stream_->send(encode_startup(StartupCommand::kFini, {}));
   if (!sent) return sent;
   stream_->shutdown_output();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rank 0 and the last rank exchange a message, rank 0 says so, and all ranks wait for one that
-// never comes. With the argument "say", rank 0 sends the last rank a known text instead.
+// never comes. With the argument "say", rank 0 sends the last rank a known text instead; with
+// "leave", the last rank ends without MPI_Finalize.
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/support/check.hpp"
@@ -37,6 +39,7 @@ int main(int argc, char** argv) {
   }
   if (rank == 0) std::printf("talking\n");
   std::fflush(stdout);
+  if (argc > 1 && std::strcmp(argv[1], "leave") == 0 && rank == last) std::quick_exit(0);
   MPI_Recv(&value, 1, MPI_INT, last - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   std::fprintf(stderr, "a message that nobody sent has come\n");
   return 4;

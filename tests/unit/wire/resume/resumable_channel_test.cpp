@@ -25,7 +25,6 @@ namespace impishim::wire {
 namespace {
 
 using test::connected_pair;
-using test::kLongMs;
 using test::piece;
 using test::random_bytes;
 using test::readable;
