@@ -2,13 +2,13 @@
 #include "wire/channel/tcp_channel.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <netinet/in.h>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <utility>
+
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/keepalive.hpp"

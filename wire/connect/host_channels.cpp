@@ -21,7 +21,6 @@
 #include "wire/connect/channel_terms.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/tls/tls_handshake.hpp"
-#include "wire/tls/tls_session.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

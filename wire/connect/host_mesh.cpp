@@ -28,7 +28,6 @@
 #include "wire/connect/link_socket.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/relay/relay_dial.hpp"
-#include "wire/relay/relay_hello.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 

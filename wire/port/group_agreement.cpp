@@ -22,6 +22,7 @@
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/tcp_channel.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/connect/host_mesh.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/port/conversation.hpp"

@@ -26,6 +26,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/connect/link_acceptor.hpp"
 #include "wire/connect/link_handshake.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/reconnect/link_repair.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/resume/resumable_channel.hpp"

@@ -32,6 +32,7 @@
 #include "wire/startup/startup_message.hpp"
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/tls_session.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::wire {
 namespace {
