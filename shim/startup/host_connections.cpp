@@ -164,15 +164,15 @@ Result<HostConnections> make_channels(const JoiningProcess& process, HostConnect
   std::optional<wire::RepairTerms> terms;
   if (resumes) {
     terms.emplace(wire::RepairTerms{process.map, process.here, *connectors.secret, relay,
-                                    process.settings.heartbeat});
+                                    process.settings.tcp});
     for (const auto& [host, socket] : own->connections)
       links.push_back(wire::describe_link(*terms, host, socket));
   }
   HostConnections made;
   // The other hosts may still be connecting, within the same timeout.
-  auto channels = wire::make_host_channels(
-      process.map, process.here, std::move(own->connections),
-      {connectors.secret, 2 * kConnectTimeoutMs, process.settings.heartbeat});
+  auto channels =
+      wire::make_host_channels(process.map, process.here, std::move(own->connections),
+                               {connectors.secret, 2 * kConnectTimeoutMs, process.settings.tcp});
   if (!channels) return channels.error();
   made.channels = std::move(*channels);
   if (resumes && (!made.channels.empty() || own->doors.listener)) {

@@ -9,7 +9,7 @@
 #include "collectives/core/select.hpp"
 #include "shim/job/job.hpp"
 #include "wire/base/result.hpp"
-#include "wire/channel/silence.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/connect/host_listener.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/topology/host_size.hpp"
@@ -28,7 +28,7 @@ struct JobSettings {
   int lanes = 1;                                 ///< IMPISHIM_LANES
   /// IMPISHIM_RECONNECT: seconds for which a lost connection is tried again.
   std::int32_t reconnect = wire::kReconnectAuto;
-  wire::Heartbeat heartbeat;  ///< IMPISHIM_HEARTBEAT
+  wire::TcpOptions tcp;  ///< IMPISHIM_HEARTBEAT, IMPISHIM_CONGESTION
   /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.
   std::string gateways;
   std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces

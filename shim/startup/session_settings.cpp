@@ -15,6 +15,7 @@
 #include "shim/startup/session.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/connect/host_listener.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/fabric/fabric.hpp"
@@ -117,15 +118,20 @@ Result<void> read_listening(JobSettings& request) {
              "address at which others reach this machine, and IMPISHIM_PORT to the port there");
 }
 
-/// Reads how long connections last without answers, and without a connection.
-Result<void> read_lasting(JobSettings& request) {
+/// Reads the options of connections: how long they last without answers, how long lost ones are
+/// tried again, and how fast they send.
+Result<void> read_connections(JobSettings& request) {
   constexpr int kMostHeartbeat = 3600;
   auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, request.reconnect);
   if (!reconnect) return reconnect;
-  int seconds = static_cast<int>(request.heartbeat.interval.count());
+  int seconds = static_cast<int>(request.tcp.heartbeat.interval.count());
   auto heartbeat = read_variable("IMPISHIM_HEARTBEAT", 1, kMostHeartbeat, seconds);
-  request.heartbeat.interval = std::chrono::seconds(seconds);
-  return heartbeat;
+  if (!heartbeat) return heartbeat;
+  request.tcp.heartbeat.interval = std::chrono::seconds(seconds);
+  const char* text = secure_getenv("IMPISHIM_CONGESTION");
+  if (text == nullptr) return {};
+  request.tcp.congestion_control = text;
+  return wire::check_congestion_control("IMPISHIM_CONGESTION", text);
 }
 
 }  // namespace
@@ -169,7 +175,7 @@ Result<JobSettings> JobSettings::from_environment() {
       return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
     request.test_delay_ms = *delay;
   }
-  auto lasting = read_lasting(request);
+  auto lasting = read_connections(request);
   if (!lasting) return lasting.error();
   auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);
   if (!nodes) return nodes.error();

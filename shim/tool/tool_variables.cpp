@@ -71,6 +71,13 @@ std::span<const ToolSetting> tool_settings() {
           "impishim_tls", "IMPISHIM_TLS",
           "encryption: auto (also if empty; if there is a secret), on (a secret is required) "
           "or off"),
+      text_setting("impishim_reconnect", "IMPISHIM_RECONNECT",
+                   "seconds for which a lost connection between hosts is tried again; empty: 60 "
+                   "between machines"),
+      number_setting("impishim_heartbeat", "IMPISHIM_HEARTBEAT", 5,
+                     "seconds between two probes of an idle connection"),
+      text_setting("impishim_congestion", "IMPISHIM_CONGESTION",
+                   "congestion control of connections to other hosts; empty: the kernel's"),
       text_setting("impishim_gateway", "IMPISHIM_GATEWAY",
                    "native ranks that alone hold connections to other systems; empty: all can"),
       text_setting("impishim_gateway_address", "IMPISHIM_GATEWAY_ADDRESS",

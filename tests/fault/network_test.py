@@ -71,6 +71,9 @@ class Network:
 
 
 def inside(namespace, *words, **environment):
+    """Without a secret, in clear, which must be asked for between machines."""
+    if not {"IMPISHIM_SECRET", "IMPISHIM_SECRET_FILE"} & environment.keys():
+        environment.setdefault("IMPISHIM_TLS", "off")
     return Run(
         "ip",
         "netns",
@@ -118,6 +121,22 @@ class Networks(Case):
 
     def test_ipv6(self):
         self.everybody_ends_well("[fd99::1]:", IMPISHIM_HOST_ADDRESS="fd99::1")
+
+    def test_neither_a_secret_nor_clear(self):
+        with Network() as network:
+            _, server, systems = self.joined(network, ARGUMENTS.program, IMPISHIM_TLS="auto")
+            with server, systems[0], systems[1]:
+                for run in (*systems, server):
+                    self.assertNotEqual(run.end(), 0, run)
+                for run in systems:
+                    self.assertIn(
+                        "the systems are on several machines (such as 10.99.0.1 and 10.99.0.2), and "
+                        "what they send to each other would cross the network in clear: give all "
+                        "systems and the server one secret",
+                        run.err,
+                        run,
+                    )
+                    self.assertNotIn("rank", run.out, run)
 
     def test_cut(self):
         """Nothing arrives any more, not even the end of a connection: TCP's own probes find out, in

@@ -2,7 +2,6 @@
 #include "wire/channel/keepalive.hpp"
 
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -20,20 +19,20 @@ void set_option(int socket, int level, int name, int value) {
 std::optional<tcp_info> information(int socket) {
   tcp_info info{};
   socklen_t size = sizeof(info);
-  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  if (getsockopt(socket, SOL_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
   return info;
 }
 
 }  // namespace
 
 void set_keepalive(int socket, const KeepaliveTimes& times) {
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, times.interval_s);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, times.probes);
+  set_option(socket, SOL_TCP, TCP_KEEPINTVL, times.interval_s);
+  set_option(socket, SOL_TCP, TCP_KEEPCNT, times.probes);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, times.idle_s);  // last: it starts the timer
+  set_option(socket, SOL_TCP, TCP_KEEPIDLE, times.idle_s);  // last: it starts the timer
 }
 
-void send_at_once(int socket) { set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1); }
+void send_at_once(int socket) { set_option(socket, SOL_TCP, TCP_NODELAY, 1); }
 
 std::optional<std::chrono::milliseconds> since_last_ack(int socket) {
   const auto info = information(socket);

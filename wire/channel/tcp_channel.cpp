@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/channel/tcp_channel.hpp"
 
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -20,33 +18,17 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/channel/keepalive.hpp"
 #include "wire/channel/silence.hpp"
+#include "wire/channel/tcp_options.hpp"
 
 namespace impishim::wire {
-namespace {
 
-void set_option(int socket, int level, int name, int value) {
-  // None of these options is needed for correctness. Socket pairs in tests do not have them.
-  setsockopt(socket, level, name, &value, sizeof(value));
-}
-
-}  // namespace
-
-void set_stream_options(int socket, const Heartbeat& heartbeat) {
-  fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
-  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  // The kernel sends no probes while data is on its way: see peer_silence().
-  const int interval = static_cast<int>(heartbeat.interval.count());
-  set_keepalive(socket, {.idle_s = 3 * interval, .interval_s = interval, .probes = 3});
-}
-
-TcpChannel::TcpChannel(Descriptor socket, std::string peer_name, const Heartbeat& heartbeat)
+TcpChannel::TcpChannel(Descriptor socket, std::string peer_name, const TcpOptions& options)
     : socket_(std::move(socket)),
       peer_name_(std::move(peer_name)),
-      heartbeat_(heartbeat),
-      silence_(heartbeat.dead_after()) {
-  set_stream_options(socket_.get(), heartbeat);
+      heartbeat_(options.heartbeat),
+      silence_(heartbeat_.dead_after()) {
+  set_tcp_options(socket_.get(), options);
 }
 
 namespace {
@@ -136,7 +118,7 @@ bool TcpChannel::set_want_output(bool want) {
 std::optional<std::chrono::seconds> TcpChannel::peer_silence() {
   tcp_info info{};
   socklen_t size = sizeof(info);
-  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+  if (getsockopt(socket_.get(), SOL_TCP, TCP_INFO, &info, &size) != 0)
     return std::nullopt;  // not TCP
   const AnswerState state{info.tcpi_retransmits > 0 || info.tcpi_probes > 0,
                           std::chrono::milliseconds(info.tcpi_last_ack_recv)};

@@ -10,19 +10,15 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/silence.hpp"
+#include "wire/channel/tcp_options.hpp"
 
 namespace impishim::wire {
-
-/// Makes a connected stream socket non-blocking. On a TCP socket it also disables Nagle's
-/// algorithm and enables keepalive, which ends an idle connection to a dead machine after
-/// Heartbeat::dead_after().
-void set_stream_options(int socket, const Heartbeat& heartbeat = {});
 
 /// A channel over TCP, or over another connected stream socket. It owns the socket.
 class TcpChannel final : public Channel {
  public:
-  /// Takes ownership of a connected stream socket and sets its options.
-  TcpChannel(Descriptor socket, std::string peer_name, const Heartbeat& heartbeat = {});
+  /// Takes ownership of a connected stream socket and calls set_tcp_options().
+  TcpChannel(Descriptor socket, std::string peer_name, const TcpOptions& options = {});
 
   [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
   [[nodiscard]] Result<std::size_t> try_receive(std::span<const iovec> pieces) override;

@@ -16,8 +16,8 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/silence.hpp"
 #include "wire/channel/tcp_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/connect/channel_terms.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/tls/tls_handshake.hpp"
@@ -44,7 +44,7 @@ namespace {
 class Links {
  public:
   Links(const JobMap& job, WorldRank here, const HostChannelOptions& options)
-      : job_(job), here_(here), secret_(options.secret), heartbeat_(options.heartbeat) {}
+      : job_(job), here_(here), secret_(options.secret), tcp_(options.tcp) {}
 
   /// Takes the connection for channel `place`.
   Result<void> add(std::size_t place, HostConnection connection) {
@@ -76,7 +76,7 @@ class Links {
   Result<void> connect(std::vector<HostChannel>& channels, int timeout_ms) {
     for (std::size_t i = 0; i < plain_.links.size(); ++i)
       channels[plain_.places[i]].channel = std::make_unique<TcpChannel>(
-          std::move(plain_.links[i].socket), std::move(plain_.links[i].peer_name), heartbeat_);
+          std::move(plain_.links[i].socket), std::move(plain_.links[i].peer_name), tcp_);
     if (!encrypted_.empty()) {
       auto made = make_tls_channels(std::move(encrypted_), timeout_ms);
       if (!made) return made.error();
@@ -100,7 +100,7 @@ class Links {
       return Error{ErrorKind::kConfiguration, "the systems have not agreed on a secret of the job"};
     auto terms = channel_tls_terms(job_, here_, host, *secret_);
     if (!terms) return terms.error();
-    encrypted_.push_back({std::move(link.socket), *terms, std::move(link.peer_name), heartbeat_});
+    encrypted_.push_back({std::move(link.socket), *terms, std::move(link.peer_name), tcp_});
     encrypted_places_.push_back(place);
     return {};
   }
@@ -108,7 +108,7 @@ class Links {
   const JobMap& job_;
   WorldRank here_;
   const std::optional<JobSecret>& secret_;
-  Heartbeat heartbeat_;
+  TcpOptions tcp_;
   Group plain_;
   std::vector<TlsLink> encrypted_;
   std::vector<std::size_t> encrypted_places_;

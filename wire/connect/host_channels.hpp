@@ -12,7 +12,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/silence.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -24,7 +24,7 @@ namespace impishim::wire {
 struct HostChannelOptions {
   const std::optional<JobSecret>& secret;  ///< the job's
   int timeout_ms = 0;
-  Heartbeat heartbeat{};
+  TcpOptions tcp{};
 };
 
 /// A remote host, and the socket that is connected to it.

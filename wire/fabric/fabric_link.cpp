@@ -22,7 +22,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/tcp_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/fabric/fabric_channel.hpp"
 #include "wire/fabric/fabric_endpoint.hpp"
@@ -289,7 +289,7 @@ Result<std::vector<std::unique_ptr<Channel>>> make_fabric_channels(const std::st
   std::vector<std::unique_ptr<Channel>> channels;
   if (links.empty()) return channels;
   const SignalsKept kept;
-  for (const FabricLink& link : links) set_stream_options(link.socket.get());
+  for (const FabricLink& link : links) set_tcp_options(link.socket.get());
   FabricHandshake crossing(provider, std::move(links), timeout_ms, fallback != nullptr);
   auto crossed = crossing.run();
   if (!crossed) return crossed.error();

@@ -17,7 +17,7 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/channel/tcp_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -48,7 +48,7 @@ bool may_pass(int error) { return error == EAGAIN || error == EWOULDBLOCK || err
 
 Conversation::Conversation(Descriptor socket, bool accepted)
     : socket_(std::move(socket)), accepted_(accepted) {
-  set_stream_options(socket_.get());
+  set_tcp_options(socket_.get());
 }
 
 Result<void> Conversation::send_all(std::span<const std::byte> bytes) {

@@ -173,13 +173,11 @@ void LinkRepair::complete(Descriptor socket) {
   relayed_.reset();
   std::string name = channel_peer_name(terms_.job, terms_.here, link_.host);
   if (!terms_.job.values().encrypted) {
-    return deliver(
-        std::make_unique<TcpChannel>(std::move(socket), std::move(name), terms_.heartbeat));
+    return deliver(std::make_unique<TcpChannel>(std::move(socket), std::move(name), terms_.tcp));
   }
   auto key = channel_tls_terms(terms_.job, terms_.here, link_.host, terms_.secret);
-  auto begun =
-      key ? TlsHandshake::begin({std::move(socket), *key, std::move(name), terms_.heartbeat})
-          : Result<TlsHandshake>(key.error());
+  auto begun = key ? TlsHandshake::begin({std::move(socket), *key, std::move(name), terms_.tcp})
+                   : Result<TlsHandshake>(key.error());
   if (!begun) return give_up(begun.error().text);
   tls_.emplace(std::move(*begun));
   tls_until_ = Clock::now() + kAttemptTime;

@@ -16,7 +16,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/silence.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/connect/host_mesh.hpp"
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
@@ -33,7 +33,7 @@ struct RepairTerms {
   WorldRank here = 0;
   JobSecret secret;
   std::optional<RelayPoint> relay{};
-  Heartbeat heartbeat{};
+  TcpOptions tcp{};
 };
 
 /// A channel of this process to another host.

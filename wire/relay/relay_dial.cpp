@@ -16,7 +16,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
-#include "wire/channel/tcp_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/relay/relay_hello.hpp"
 
 namespace impishim::wire {
@@ -43,7 +43,7 @@ Result<RelayDial> RelayDial::start(const SocketAddress& relay, const RelayToken&
     return Error{ErrorKind::kSystem,
                  fmt::format("cannot connect to the relay: socket: {}", std::strerror(errno))};
   // A wait for the other host may be long. The kernel's probes tell whether the relay is alive.
-  set_stream_options(socket.get());
+  set_tcp_options(socket.get());
   RelayDial made(std::move(socket), {token, ends}, address_text(relay.host(), relay.port()));
   if (connect(made.socket_.get(), relay.get(), relay.size) != 0 && errno != EINPROGRESS)
     made.connect_error_ = errno;

@@ -32,7 +32,7 @@ class RelayDial {
   /// be reached or closes the connection, and with kProtocol if it answers something else; the text
   /// names the relay. After an error, the object can only be destroyed.
   [[nodiscard]] Result<bool> advance();
-  /// Returns the socket, which does not block and has the options of set_stream_options().
+  /// Returns the socket, which does not block and has the options of set_tcp_options().
   [[nodiscard]] Descriptor take() { return std::move(socket_); }
 
  private:

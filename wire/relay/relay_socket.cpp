@@ -2,7 +2,6 @@
 #include "wire/relay/relay_socket.hpp"
 
 #include <fmt/format.h>
-#include <netinet/in.h>  // IWYU pragma: keep (IPPROTO_TCP)
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -19,13 +18,13 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/silence.hpp"
-#include "wire/channel/tcp_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 
 namespace impishim::wire {
 
 RelaySocket::RelaySocket(int epoll, std::uint64_t id, Descriptor socket, std::string peer)
     : epoll_(epoll), id_(id), socket_(std::move(socket)), peer_(std::move(peer)) {
-  set_stream_options(socket_.get());
+  set_tcp_options(socket_.get());
 }
 
 // Not left to close(): a child that the launcher has just forked still holds the socket, and events
@@ -62,7 +61,7 @@ bool RelaySocket::peer_has_ended() const {
 bool RelaySocket::peer_is_silent(SilenceDetector::Clock::time_point now) {
   tcp_info info{};
   socklen_t size = sizeof(info);
-  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;  // not TCP
+  if (getsockopt(socket_.get(), SOL_TCP, TCP_INFO, &info, &size) != 0) return false;  // not TCP
   return silence_.observe(now, {info.tcpi_retransmits > 0 || info.tcpi_probes > 0,
                                 std::chrono::milliseconds(info.tcpi_last_ack_recv)});
 }

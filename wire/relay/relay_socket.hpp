@@ -15,7 +15,7 @@ namespace impishim::wire {
 /// epoll descriptor does.
 class RelaySocket {
  public:
-  /// Takes ownership of a connected stream socket and sets its options (set_stream_options()).
+  /// Takes ownership of a connected stream socket and sets its options (set_tcp_options()).
   /// `peer` describes it in texts.
   RelaySocket(int epoll, std::uint64_t id, Descriptor socket, std::string peer);
   RelaySocket(const RelaySocket&) = delete;

@@ -291,15 +291,25 @@ Result<std::vector<SystemSize>> ServerConnection::exchange_sizes(const SystemSiz
 
 namespace {
 
-/// Warns if the hosts have different addresses, and are therefore on several machines.
-void warn_of_clear(const JobMap& map) {
-  const bool one_machine = std::ranges::all_of(
-      map.hosts(), [&](const Host& each) { return on_one_machine(each, map.host(0)); });
-  if (one_machine) return;
-  log_line(LogLevel::kWarn,
-           "everything between the systems crosses the network in clear: give all systems and the "
-           "server one IMPISHIM_SECRET_FILE (impirun -new-secret), or set IMPISHIM_TLS=off on a "
-           "trusted network");
+/// Checks that what the systems send to each other stays on one machine, or that a foreign system,
+/// which cannot encrypt, is among them. Then a warning must do.
+Result<void> check_clear(const JobMap& map) {
+  const Host& first = map.host(0);
+  const auto other = std::ranges::find_if(
+      map.hosts(), [&](const Host& each) { return !on_one_machine(each, first); });
+  if (map.clients().size() == 1 || other == map.hosts().end()) return {};
+  const std::string danger = fmt::format(
+      "the systems are on several machines (such as {} and {}), and what they send to each other "
+      "would cross the network in clear",
+      address_text(first.address), address_text(other->address));
+  if (!std::ranges::all_of(map.clients(), &Client::impishim)) {
+    log_line(LogLevel::kWarn, danger + ", because a foreign system cannot encrypt");
+    return {};
+  }
+  return Error{ErrorKind::kConfiguration,
+               danger +
+                   ": give all systems and the server one secret (IMPISHIM_SECRET_FILE, "
+                   "impirun -new-secret), or, on a trusted network, set IMPISHIM_TLS=off in all"};
 }
 
 }  // namespace
@@ -326,7 +336,10 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   if (!labels) return labels.error();
   auto map = negotiate(client_count_, *labels);
   if (!map) return map.error();
-  if (!encrypted() && !may_be_clear_) warn_of_clear(*map);
+  if (!encrypted() && !may_be_clear_) {
+    auto may_be_clear = check_clear(*map);
+    if (!may_be_clear) return may_be_clear.error();
+  }
   Agreement agreement{std::move(*map), std::nullopt};
   if (!stream_->ours()) return agreement;
   const auto contributed = labels->find(static_cast<std::uint32_t>(StartupLabel::kSecret));

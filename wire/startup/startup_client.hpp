@@ -101,8 +101,9 @@ class ServerConnection {
   /// until all have told it or have sent another label. Fails with kTimeout as connect() does.
   [[nodiscard]] Result<std::vector<SystemSize>> exchange_sizes(const SystemSize& own);
   /// Sends COLL for every mandatory label and for our own labels, then DONE. Checks and negotiates
-  /// the answers. Blocks until all clients are done. Warns if systems on several machines will talk
-  /// in clear and no user has said so. Fails with kTimeout as connect() does.
+  /// the answers. Blocks until all clients are done. Fails with kConfiguration if systems on
+  /// several machines would talk in clear and this system's user has not said IMPISHIM_TLS=off;
+  /// with a foreign system, that is only a warning. Fails with kTimeout as connect() does.
   [[nodiscard]] Result<Agreement> exchange(const JoinOptions& options);
   /// Sends FINI and closes the connection. An impishim server confirms it; if the connection turns
   /// out to be lost, connects again, for at most `may_return`, to say it then. Fails with

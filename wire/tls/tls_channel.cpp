@@ -20,7 +20,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/silence.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
@@ -46,7 +46,7 @@ std::size_t size_of(std::span<const iovec> pieces) {
 Result<std::unique_ptr<Channel>> TlsChannel::make(Descriptor socket,
                                                   std::unique_ptr<TlsSession> session,
                                                   std::string peer_name,
-                                                  const Heartbeat& heartbeat) {
+                                                  const TcpOptions& options) {
   Descriptor events(epoll_create1(EPOLL_CLOEXEC));
   Descriptor ready(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
   epoll_event of_socket{EPOLLIN, {}};
@@ -59,13 +59,13 @@ Result<std::unique_ptr<Channel>> TlsChannel::make(Descriptor socket,
   }
   return std::unique_ptr<Channel>(
       std::make_unique<TlsChannel>(std::move(socket), std::move(session), std::move(peer_name),
-                                   std::move(events), std::move(ready), heartbeat));
+                                   std::move(events), std::move(ready), options));
 }
 
 TlsChannel::TlsChannel(Descriptor socket, std::unique_ptr<TlsSession> session,
                        std::string peer_name, Descriptor events, Descriptor ready,
-                       const Heartbeat& heartbeat)
-    : socket_(std::move(socket), std::move(peer_name), heartbeat),
+                       const TcpOptions& options)
+    : socket_(std::move(socket), std::move(peer_name), options),
       session_(std::move(session)),
       events_(std::move(events)),
       ready_(std::move(ready)),

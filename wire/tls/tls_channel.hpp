@@ -18,8 +18,8 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/silence.hpp"
 #include "wire/channel/tcp_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
@@ -32,10 +32,10 @@ class TlsChannel final : public Channel {
   [[nodiscard]] static Result<std::unique_ptr<Channel>> make(Descriptor socket,
                                                              std::unique_ptr<TlsSession> session,
                                                              std::string peer_name,
-                                                             const Heartbeat& heartbeat = {});
+                                                             const TcpOptions& options = {});
   /// For make() only: `events` watches the socket and `ready`.
   TlsChannel(Descriptor socket, std::unique_ptr<TlsSession> session, std::string peer_name,
-             Descriptor events, Descriptor ready, const Heartbeat& heartbeat);
+             Descriptor events, Descriptor ready, const TcpOptions& options);
   /// Waits, for a bounded time, until the kernel has taken the last bytes.
   ~TlsChannel() override;
 

@@ -18,7 +18,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/tcp_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/tls/tls_channel.hpp"
 #include "wire/tls/tls_session.hpp"
 
@@ -36,7 +36,7 @@ Error about(const std::string& peer_name, const Error& error) {
 Result<TlsHandshake> TlsHandshake::begin(TlsLink link) {
   auto session = TlsSession::make(link.terms);
   if (!session) return about(link.peer_name, session.error());
-  set_stream_options(link.socket.get(), link.heartbeat);
+  set_tcp_options(link.socket.get(), link.tcp);
   return TlsHandshake(std::move(link), std::move(*session));
 }
 
@@ -48,7 +48,7 @@ pollfd TlsHandshake::polled() const {
 
 Result<std::unique_ptr<Channel>> TlsHandshake::make_channel() {
   return TlsChannel::make(std::move(link_.socket), std::move(session_), std::move(link_.peer_name),
-                          link_.heartbeat);
+                          link_.tcp);
 }
 
 Result<void> TlsHandshake::send_output() {

@@ -12,7 +12,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/silence.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
@@ -23,7 +23,7 @@ struct TlsLink {
   Descriptor socket;
   TlsTerms terms;
   std::string peer_name;
-  Heartbeat heartbeat{};  ///< of the channel
+  TcpOptions tcp{};  ///< of the channel
 };
 
 /// One handshake over a socket. No function blocks.

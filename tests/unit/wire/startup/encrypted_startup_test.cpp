@@ -14,6 +14,7 @@
 
 #include "tests/unit/wire/startup/support.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/channel/address.hpp"
 #include "wire/startup/rendezvous.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/tls/shared_secret.hpp"
@@ -32,11 +33,11 @@ AuthenticationMethods methods_with(const std::optional<JobSecret>& secret) {
   return methods;
 }
 
-JoinOptions one_host(std::uint16_t port) {
+JoinOptions one_host(std::uint16_t port, const HostId& address = {}) {
   JoinOptions options;
-  options.hosts.push_back({.address = HostId{},
+  options.hosts.push_back({.address = address,
                            .port = port,
-                           .procs = {ProcId{.host = {}, .pid = port}},
+                           .procs = {ProcId{.host = address, .pid = port}},
                            .gateway = -1,
                            .node = std::string(64, 'n')});
   return options;
@@ -62,9 +63,13 @@ class EncryptedStartup : public testing::Test {
     return ServerConnection::connect(address, client, methods_with(of_client), kTimeoutMs);
   }
   [[nodiscard]] Result<Agreement> agree(std::int32_t client) const {
-    auto connection = connect(client, secret);
+    return agree(client, methods_with(secret), HostId{});
+  }
+  [[nodiscard]] Result<Agreement> agree(std::int32_t client, const AuthenticationMethods& methods,
+                                        const HostId& host) const {
+    auto connection = ServerConnection::connect(address, client, methods, kTimeoutMs);
     if (!connection) return connection.error();
-    auto agreed = connection->exchange(one_host(static_cast<std::uint16_t>(client + 1)));
+    auto agreed = connection->exchange(one_host(static_cast<std::uint16_t>(client + 1), host));
     if (!agreed) return agreed.error();
     auto finished = connection->finish();
     if (!finished) return finished.error();
@@ -119,6 +124,49 @@ TEST_F(EncryptedStartup, NothingFallsBackToPlainBytes) {
   testing::internal::GetCapturedStderr();
   ASSERT_FALSE(encrypted.ok());
   EXPECT_THAT(encrypted.error().text, HasSubstr("IMPISHIM_TLS"));
+}
+
+class ClearStartup : public EncryptedStartup {
+ protected:
+  /// Joins two systems at these addresses without a secret. Returns what the systems were told.
+  std::array<Result<Agreement>, 2> joined(const std::array<const char*, 2>& hosts,
+                                          const std::array<bool, 2>& off) {
+    serve(std::nullopt, kTimeoutMs);
+    const auto join = [&](std::int32_t client) {
+      const auto number = static_cast<std::size_t>(client);
+      AuthenticationMethods methods = methods_with(std::nullopt);
+      methods.shared.is_off = off[number];
+      return agree(client, methods, *parse_own_address("the test", hosts[number]));
+    };
+    auto other = std::async(std::launch::async, join, 1);
+    auto zero = join(0);
+    auto one = other.get();
+    static_cast<void>(served.get());
+    return {std::move(zero), std::move(one)};
+  }
+};
+
+TEST_F(ClearStartup, SystemsOnSeveralMachinesNeedASecret) {
+  testing::internal::CaptureStderr();
+  const auto told = joined({"192.0.2.1", "192.0.2.2"}, {false, true});
+  testing::internal::GetCapturedStderr();
+  ASSERT_FALSE(told[0].ok());
+  EXPECT_EQ(told[0].error().kind, ErrorKind::kConfiguration);
+  EXPECT_EQ(told[0].error().text,
+            "the systems are on several machines (such as 192.0.2.1 and 192.0.2.2), and what they "
+            "send to each other would cross the network in clear: give all systems and the server "
+            "one secret (IMPISHIM_SECRET_FILE, impirun -new-secret), or, on a trusted network, set "
+            "IMPISHIM_TLS=off in all");
+}
+
+TEST_F(ClearStartup, UsersMayWantNoEncryption) {
+  const auto told = joined({"192.0.2.1", "192.0.2.2"}, {true, true});
+  EXPECT_TRUE(told[0].ok() && told[1].ok());
+}
+
+TEST_F(ClearStartup, OneMachineNeedsNoSecret) {
+  const auto told = joined({"127.0.0.1", "127.0.0.2"}, {false, false});
+  EXPECT_TRUE(told[0].ok() && told[1].ok());
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ using test::text_bytes;
 using test::operator+;  // NOLINT(misc-unused-using-decls): clang-tidy 14 overlooks operators
 using testing::HasSubstr;
 
-const AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
+const AuthenticationMethods kNone{
+    .none = true, .key = false, .key_value = 0, .shared = {.secret = {}, .is_off = true}};
 constexpr int kTimeoutMs = 30000;
 
 /// What connect() to a server that becomes silent ends with.

@@ -27,8 +27,12 @@ using test::text_bytes;
 using test::operator+;  // NOLINT(misc-unused-using-decls): clang-tidy 14 overlooks operators
 using testing::HasSubstr;
 
-const AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
-const AuthenticationMethods kBoth{.none = true, .key = true, .key_value = 0x1122334455667788};
+const AuthenticationMethods kNone{
+    .none = true, .key = false, .key_value = 0, .shared = {.secret = {}, .is_off = true}};
+const AuthenticationMethods kBoth{.none = true,
+                                  .key = true,
+                                  .key_value = 0x1122334455667788,
+                                  .shared = {.secret = {}, .is_off = true}};
 constexpr int kTimeoutMs = 30000;
 
 TEST(StartupClient, AuthenticatesWithoutAKey) {
