@@ -71,8 +71,8 @@ void StartupServer::join(int id, Connection& connection, const StartupMessage& m
 /// Returns true if the client has certainly never joined. The number may be in use by another
 /// launch than the one that ended, so an uncertain case counts as joined.
 bool StartupServer::has_never_joined(const EndedLaunch& launch) {
-  const auto serving =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now_ - started_.value_or(now_)).count();
+  using std::chrono::milliseconds;
+  const auto serving = std::chrono::floor<milliseconds>(now_ - started_.value_or(now_)).count();
   if (launch.client < 0 || launch.client >= clients_ ||
       launch.age_ms > static_cast<std::uint64_t>(serving))
     return false;
@@ -83,11 +83,13 @@ void StartupServer::learn_of_end(int id, Connection& connection, const StartupMe
   const auto launch = parse_ended(message.payload);
   if (!launch) return turn_away(id, connection, "it sent a report of an end that cannot be read");
   const bool never_joined = has_never_joined(*launch);
-  // A launch that began before the client connected is that client's own.
-  const auto owner = by_client_.find(launch->client);
-  if (owner != by_client_.end() &&
-      now_ - std::chrono::milliseconds(launch->age_ms) <= connections_[owner->second].since)
-    end_lost(launch->client);
+  if (const auto owner = by_client_.find(launch->client); owner != by_client_.end()) {
+    // A launch that began before the client connected is that client's own. Its age may be any
+    // number, so it is no duration.
+    const auto connected =
+        std::chrono::ceil<std::chrono::milliseconds>(now_ - connections_[owner->second].since);
+    if (launch->age_ms >= static_cast<std::uint64_t>(connected.count())) end_lost(launch->client);
+  }
   send(id, encode_ended_answer(never_joined));
   actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
   connection.stage = Stage::kTurnedAway;

@@ -263,7 +263,7 @@ Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int3
     const auto encrypted = reader.get<std::uint32_t>();
     const auto gateways = reader.get<std::uint32_t>();
     if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 ||
-        *lanes < 1 || *reconnect < kReconnectAuto || *encrypted > 1)
+        *lanes < 1 || *reconnect < kReconnectAuto || *reconnect > kMostReconnect || *encrypted > 1)
       return server_error(fmt::format("client {} has announced an impossible size", client));
     sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes, *reconnect,
                      *encrypted != 0, *gateways != 0});
