@@ -46,13 +46,32 @@ namespace {
 /// The minimum that every MPI library guarantees (MPI-3.1 8.1.2).
 constexpr int kLeastTagUb = 32767;
 
-Result<wire::HostId> own_address(const JobSettings& settings) {
-  if (!settings.address.empty())
-    return wire::parse_own_address("IMPISHIM_HOST_ADDRESS", settings.address);
+/// Returns the address of this process's host if no user has named one.
+Result<wire::HostId> automatic_address(const JobSettings& settings) {
   if (!settings.server.empty()) return wire::address_towards(settings.server);
   // Other jobs will connect, so the loopback address is for a machine that has no other.
   auto address = wire::address_for_others();
   return address ? address : wire::parse_address("127.0.0.1");
+}
+
+/// Stores the addresses that this process's host announces.
+Result<void> find_addresses(const JobSettings& settings, wire::ProcInfo& info) {
+  if (settings.address.empty()) {
+    auto address = automatic_address(settings);
+    if (!address) return address.error();
+    info.address = *address;
+    return {};
+  }
+  auto own = wire::parse_own_addresses("IMPISHIM_HOST_ADDRESS", settings.address);
+  if (!own) return own.error();
+  info.address = own->front();
+  info.more_addresses.assign(own->begin() + 1, own->end());
+  if (settings.listen_address.empty() || info.more_addresses.empty()) return {};
+  return Error{
+      ErrorKind::kConfiguration,
+      "IMPISHIM_HOST_ADDRESS=" + settings.address +
+          ": with IMPISHIM_LISTEN_ADDRESS it is the address of the translator, and can only "
+          "be one"};
 }
 
 /// Returns the vendor's MPI_TAG_UB. Messages inside this system carry the user's tags through the
@@ -186,9 +205,8 @@ Result<HostOpening> describe_host(const JobSettings& settings) {
     if (!inner) return inner.error();
     opening.gateway_address = *inner;
   }
-  auto address = own_address(settings);
-  if (!address) return address.error();
-  opening.info.address = *address;
+  auto found = find_addresses(settings, opening.info);
+  if (!found) return found.error();
   if (!settings.listen_address.empty()) {
     auto own = wire::parse_own_address("IMPISHIM_LISTEN_ADDRESS", settings.listen_address);
     if (!own) return own.error();
@@ -246,8 +264,10 @@ Result<HostOpening> open_host(const JobSettings& settings, const SystemPlan& pla
   auto opening = describe_host(settings);
   if (!opening) return opening;
   const wire::ProcInfo& info = opening->info;
-  auto listener = wire::HostListener::open(
-      settings.listen_address.empty() ? info.address : info.inner_address, settings.ports);
+  std::vector<wire::HostId> addresses{settings.listen_address.empty() ? info.address
+                                                                      : info.inner_address};
+  addresses.insert(addresses.end(), info.more_addresses.begin(), info.more_addresses.end());
+  auto listener = wire::HostListener::open(addresses, settings.ports);
   if (!listener) return listener.error();
   opening->listener = std::move(*listener);
   opening->info.port = opening->listener->port();

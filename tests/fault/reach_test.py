@@ -195,6 +195,13 @@ class Reach(Case):
             variables = {"IMPISHIM_SECRET_FILE": str(secret)}
             self.expect_joined(sites, variables, variables, server=variables)
 
+    def test_one_of_two_addresses(self):
+        """Nothing answers at the first one, and only the right connects."""
+        with Sites() as sites:
+            ip("-n", sites.left, "address", "add", "10.99.0.77/24", "dev", "west")
+            sites.admit(f"ip daddr {LEFT}")
+            self.expect_joined(sites, left={"IMPISHIM_HOST_ADDRESS": f"10.99.0.77,{LEFT}"})
+
     def test_one_port(self):
         with Sites() as sites:
             sites.admit("iifname east tcp dport 4711")

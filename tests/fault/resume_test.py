@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
 from network_test import Network, inside, ip  # noqa: E402
-from reach_test import ROUTER, Sites  # noqa: E402
+from reach_test import LEFT, ROUTER, Sites  # noqa: E402
 from support import ARGUMENTS, Case, impirun, main  # noqa: E402
 
 PORTS = (4730, 4749)
@@ -195,14 +195,18 @@ class Ends(Case):
 class Roads(Case):
     """Machines of their own, between which connections are taken up again by default."""
 
-    def goes_on(self, sites, fault, words=(), server_words=(), router=None, **variables):
+    def goes_on(self, sites, fault, words=(), server_words=(), router=None, left=None, **variables):
         """A job over both sites to which `fault` happens. Returns what it has said."""
+        of_left = left or {}
         variables = {"IMPISHIM_HEARTBEAT": "1", "IMPISHIM_LOG": "info", **variables}
         place = router or sites.left
         own = {"IMPISHIM_HOST_ADDRESS": ROUTER} if router else {}
         server = inside(place, "-server", "2", *server_words, **variables, **own)
         address = server.await_line("out", ":")
-        where = [functools.partial(inside, site) for site in (sites.left, sites.right)]
+        where = [
+            functools.partial(inside, sites.left, **of_left),
+            functools.partial(inside, sites.right),
+        ]
         words = words or ("-np", "1", *soak(4))
         left, right = systems_of(where, address, words, variables)
         with server, left, right:
@@ -228,6 +232,28 @@ class Roads(Case):
         with Network() as network:
             told = self.goes_on(network, fault, ("-np", "1", *soak(seconds + 4)))
             self.assertIn("its machine has not answered for 6 s", told)
+
+    def test_one_of_two_addresses(self):
+        """The first one of the left, to which alone connections are let, reaches nothing more."""
+
+        def fault():
+            sites.rules(
+                "add table inet cutter",
+                "add chain inet cutter road { type filter hook forward priority -1 ; }",
+                "add rule inet cutter road ip daddr 10.99.0.77 drop",
+                "add rule inet cutter road ip saddr 10.99.0.77 drop",
+            )
+
+        with Sites() as sites:
+            ip("-n", sites.left, "address", "add", "10.99.0.77/24", "dev", "west")
+            sites.admit("iifname east")
+            self.goes_on(
+                sites,
+                fault,
+                ("-np", "1", *soak(20)),
+                router=sites.router,
+                left={"IMPISHIM_HOST_ADDRESS": f"10.99.0.77,{LEFT}"},
+            )
 
     def test_another_address(self):
         """The machine at the right, whose host connects, gets another address."""

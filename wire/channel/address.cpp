@@ -236,6 +236,24 @@ Result<HostId> parse_own_address(const std::string& variable, const std::string&
                   variable, text, *many)};
 }
 
+Result<std::vector<HostId>> parse_own_addresses(const std::string& variable,
+                                                const std::string& text) {
+  std::vector<HostId> addresses;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    auto address = parse_own_address(variable, text.substr(begin, end - begin));
+    if (!address) return address.error();
+    const bool known = std::ranges::any_of(
+        addresses, [&](const HostId& each) { return same_address(each, *address); });
+    if (!known) addresses.push_back(*address);
+    begin = end + 1;
+  }
+  if (addresses.size() <= kMostAddresses) return addresses;
+  return Error{ErrorKind::kConfiguration,
+               fmt::format("{}={}: {} addresses; at most {} can be told to the other hosts",
+                           variable, text, addresses.size(), kMostAddresses)};
+}
+
 Result<std::pair<std::string, std::uint16_t>> split_address_and_port(const std::string& text) {
   const Error bad{
       ErrorKind::kConfiguration,

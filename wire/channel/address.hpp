@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -26,6 +27,12 @@ namespace impishim::wire {
 /// wildcard, a broadcast or a multicast address). The text names the variable.
 [[nodiscard]] Result<HostId> parse_own_address(const std::string& variable,
                                                const std::string& text);
+/// Parses several addresses of this machine, separated by commas, each as parse_own_address() does;
+/// the first is the one that IMPI announces. An address that is named twice counts once. Fails with
+/// kConfiguration if there are more than kMostAddresses.
+[[nodiscard]] Result<std::vector<HostId>> parse_own_addresses(const std::string& variable,
+                                                              const std::string& text);
+inline constexpr std::size_t kMostAddresses = 8;
 /// Returns the address from which this machine reaches `server` ("address:port").
 [[nodiscard]] Result<HostId> address_towards(const std::string& server);
 /// Returns the address at which other machines can most probably reach this one. This is the

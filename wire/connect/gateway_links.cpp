@@ -80,7 +80,7 @@ class GatewayAcceptor {
  public:
   GatewayAcceptor(const Descriptor& listener, const GatewayOffer& offer,
                   const std::vector<std::int32_t>& indices, const ProcessNamer& process)
-      : indices_(indices), process_(process), acceptor_(listener, acceptor_options(offer)) {}
+      : indices_(indices), process_(process), acceptor_({&listener, 1}, acceptor_options(offer)) {}
 
   Result<std::vector<Descriptor>> run(Clock::time_point deadline,
                                       const std::function<std::optional<Error>()>& given_up) {

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
@@ -72,21 +74,35 @@ Result<PortRange> PortRange::parse(const std::string& variable, const std::strin
                            variable, text)};
 }
 
-Result<HostListener> HostListener::open(const HostId& address, PortRange ports) {
-  HostListener listener;
-  listener.address_ = address;
-  int error = 0;
-  for (std::uint32_t port = ports.first; port <= ports.last; ++port) {
-    SocketAddress here = SocketAddress::of(address, static_cast<std::uint16_t>(port));
-    listener.socket_ = listening_at(here);
-    if (listener.socket_.valid()) {
-      listener.port_ = here.port();
-      return listener;
-    }
-    error = errno;
-    if (error != EADDRINUSE) break;
+std::pair<int, HostId> HostListener::listen_at(const std::vector<HostId>& addresses,
+                                               std::uint16_t port) {
+  sockets_.clear();
+  port_ = port;
+  for (const HostId& each : addresses) {
+    SocketAddress here = SocketAddress::of(each, port_);
+    Descriptor socket = listening_at(here);
+    if (!socket.valid()) return {errno, each};
+    // The kernel chooses for the first address; the others must follow.
+    port_ = here.port();
+    sockets_.push_back(std::move(socket));
   }
-  return cannot_listen(address, ports, error);
+  return {};
+}
+
+Result<HostListener> HostListener::open(const std::vector<HostId>& addresses, PortRange ports) {
+  // Tries with ports that the kernel chooses.
+  constexpr int kAttempts = 16;
+  HostListener listener;
+  listener.address_ = addresses.front();
+  std::pair<int, HostId> failure;
+  const int last = ports.first == 0 ? kAttempts - 1 : ports.last - ports.first;
+  for (int attempt = 0; attempt <= last; ++attempt) {
+    failure = listener.listen_at(
+        addresses, static_cast<std::uint16_t>(ports.first == 0 ? 0 : ports.first + attempt));
+    if (failure.first == 0) return listener;
+    if (failure.first != EADDRINUSE) break;
+  }
+  return cannot_listen(failure.second, ports, failure.first);
 }
 
 }  // namespace impishim::wire

@@ -26,7 +26,6 @@
 #include "wire/connect/link_acceptor.hpp"
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
-#include "wire/packet/packet.hpp"
 #include "wire/relay/relay_dial.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
@@ -40,13 +39,17 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kRetryPause = std::chrono::milliseconds(50);
 /// Pause before a refused connection is tried again.
 constexpr auto kRefusedPause = std::chrono::seconds(1);
+/// Time for which one of several addresses may leave an attempt without an answer.
+constexpr auto kAddressTime = std::chrono::seconds(2);
 
 /// A connection to another host that is being established.
 struct Outgoing {
   std::optional<LinkTerms> terms;  ///< nothing if that host is foreign
   std::optional<LinkConnector> connector;
   Clock::time_point retry_at;
-  std::string last_error;  ///< reason why the latest attempt failed
+  std::size_t attempts = 0;  ///< the addresses of that host are tried in turn
+  Clock::time_point answer_by = Clock::time_point::max();  ///< for TCP's answer to this attempt
+  std::string last_error;                                  ///< reason why the latest attempt failed
   bool told = false;       ///< true if the user has been told that it is refused
   bool was_there = false;  ///< true if an impishim host has been seen listening there
 };
@@ -68,7 +71,7 @@ class Dance {
         listener_(listener),
         options_(options),
         take_(take),
-        acceptor_(listener_.socket(), acceptor_options()) {}
+        acceptor_(listener_.sockets(), acceptor_options()) {}
 
   Result<void> run() {
     auto checked = check_secret();
@@ -151,8 +154,8 @@ class Dance {
     options.take = [this](std::int32_t end, Descriptor socket) { hand_on(end, std::move(socket)); };
     // Of the two connections of a pair one is dropped.
     options.may_end_early = [this](const SocketAddress& from) {
-      return std::ranges::any_of(
-          job_.hosts(), [&](const Host& each) { return same_address(from.host(), each.address); });
+      return std::ranges::any_of(job_.hosts(),
+                                 [&](const Host& each) { return has_address(each, from.host()); });
     };
     return options;
   }
@@ -203,12 +206,21 @@ class Dance {
   }
 
   [[nodiscard]] Result<void> start_connecting(std::int32_t end, Outgoing& connection) {
-    if (connection.connector || Clock::now() < connection.retry_at) return {};
+    const auto now = Clock::now();
+    if (connection.connector && !connection.connector->connected() && now >= connection.answer_by)
+      retry(host_at(end), connection, {ErrorKind::kConnection, "no answer"});
+    if (connection.connector || now < connection.retry_at) return {};
     const Host& there = host(host_at(end));
     const std::int32_t me = my_host_ + end - host_at(end);
-    const HostId& address = job_.address_from(host(my_host_).client, host_at(end));
-    auto started = LinkConnector::start({address, there.port, listener_.address(), me,
-                                         connection.terms ? &*connection.terms : nullptr});
+    const auto addresses = job_.addresses_from(host(my_host_).client, host_at(end));
+    // One of several own addresses may have no way to that address; the kernel knows which has.
+    const auto from = !connection.terms || host(my_host_).more_addresses.empty()
+                          ? std::optional(listener_.address())
+                          : std::nullopt;
+    if (addresses.size() > 1) connection.answer_by = now + kAddressTime;
+    auto started =
+        LinkConnector::start({addresses[connection.attempts++ % addresses.size()], there.port, from,
+                              me, connection.terms ? &*connection.terms : nullptr});
     if (started) {
       connection.connector.emplace(std::move(*started));
       return {};

@@ -40,11 +40,12 @@ std::string name_of(const SocketAddress& from) {
 
 }  // namespace
 
-LinkAcceptor::LinkAcceptor(const Descriptor& listener, Options options)
-    : listener_(listener), options_(std::move(options)), most_strangers_(most_strangers()) {}
+LinkAcceptor::LinkAcceptor(std::span<const Descriptor> listeners, Options options)
+    : listeners_(listeners), options_(std::move(options)), most_strangers_(most_strangers()) {}
 
 void LinkAcceptor::append_polled(std::vector<pollfd>& polled) {
-  polled.push_back({rest_.rests() ? -1 : listener_.get(), POLLIN, 0});
+  for (const Descriptor& listener : listeners_)
+    polled.push_back({rest_.rests() ? -1 : listener.get(), POLLIN, 0});
   polled_.clear();
   for (List* list : {&strangers_, &greeted_}) {
     for (auto place = list->begin(); place != list->end(); ++place) {
@@ -57,25 +58,26 @@ void LinkAcceptor::append_polled(std::vector<pollfd>& polled) {
 void LinkAcceptor::handle(std::span<const pollfd> polled) {
   const auto now = Clock::now();
   for (std::size_t i = 0; i < polled_.size(); ++i) {
-    if (polled[i + 1].revents != 0) {
+    if (polled[listeners_.size() + i].revents != 0) {
       drive(polled_[i]);
     } else if (now >= polled_[i]->deadline) {
       turn_away(polled_[i], {ErrorKind::kTimeout, "it did not say in time which process it is"});
     }
   }
   polled_.clear();
-  if (polled[0].revents != 0) accept_some();
+  for (std::size_t i = 0; i < listeners_.size(); ++i)
+    if (polled[i].revents != 0) accept_some(listeners_[i]);
   if (const auto line = report_.due(now)) log(LogLevel::kError, "{}", *line);
 }
 
-void LinkAcceptor::accept_some() {
-  for (int i = 0; i < kAcceptedAtOnce && accept_one(); ++i) {
+void LinkAcceptor::accept_some(const Descriptor& listener) {
+  for (int i = 0; i < kAcceptedAtOnce && accept_one(listener); ++i) {
   }
 }
 
-bool LinkAcceptor::accept_one() {
+bool LinkAcceptor::accept_one(const Descriptor& listener) {
   SocketAddress from;
-  Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  Descriptor socket(accept4(listener.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.valid()) {
     rest_.accepted();
     adopt(std::move(socket), from);

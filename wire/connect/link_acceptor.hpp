@@ -21,6 +21,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,8 @@ class LinkAcceptor {
     std::function<bool(const SocketAddress& from)> may_end_early{};
   };
 
-  /// `listener` must be non-blocking and outlive this object.
-  LinkAcceptor(const Descriptor& listener, Options options);
+  /// `listeners` must be non-blocking and outlive this object.
+  LinkAcceptor(std::span<const Descriptor> listeners, Options options);
   LinkAcceptor(const LinkAcceptor&) = delete;
   LinkAcceptor& operator=(const LinkAcceptor&) = delete;
   ~LinkAcceptor() = default;
@@ -95,14 +96,14 @@ class LinkAcceptor {
   };
   using List = std::list<Pending>;
 
-  void accept_some();
+  void accept_some(const Descriptor& listener);
   /// Returns false if there is no connection to accept at the moment.
-  bool accept_one();
+  bool accept_one(const Descriptor& listener);
   /// Continues the handshake of `place`, and removes the entry when the handshake ends.
   void drive(List::iterator place);
   void turn_away(List::iterator place, const Error& reason);
 
-  const Descriptor& listener_;
+  std::span<const Descriptor> listeners_;
   Options options_;
   StrangerReport report_;
   std::size_t most_strangers_;

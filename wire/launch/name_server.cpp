@@ -27,8 +27,12 @@ namespace impishim::launch {
 
 Result<std::unique_ptr<wire::OpenPort>> open_name_server(std::uint16_t port) {
   const char* const named = secure_getenv("IMPISHIM_HOST_ADDRESS");
-  const auto address = named == nullptr ? wire::address_for_others()
-                                        : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", named);
+  if (named != nullptr) {
+    const auto own = wire::parse_own_addresses("IMPISHIM_HOST_ADDRESS", named);
+    if (!own) return own.error();
+    return wire::OpenPort::open(own->front(), wire::PortRange::only(port));
+  }
+  const auto address = wire::address_for_others();
   if (!address) return address.error();
   return wire::OpenPort::open(*address, wire::PortRange::only(port));
 }

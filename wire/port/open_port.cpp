@@ -70,7 +70,7 @@ Result<std::unique_ptr<OpenPort>> OpenPort::open(const HostId& address, PortRang
 OpenPort::OpenPort(HostListener listener, PortName name)
     : name_(std::move(name)),
       listener_(std::move(listener)),
-      acceptor_(listener_.socket(), acceptor_options()) {}
+      acceptor_(listener_.sockets(), acceptor_options()) {}
 
 LinkAcceptor::Options OpenPort::acceptor_options() {
   LinkAcceptor::Options options;

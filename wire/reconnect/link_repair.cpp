@@ -87,7 +87,8 @@ void LinkRepair::start_direct(Clock::time_point now) {
   const Host& there = terms_.job.host(link_.host);
   const std::int32_t client = terms_.job.host(my_host_).client;
   // The kernel chooses the source address: this machine's may have changed.
-  auto started = LinkConnector::start({terms_.job.address_from(client, link_.host), there.port,
+  const auto addresses = terms_.job.addresses_from(client, link_.host);
+  auto started = LinkConnector::start({addresses[attempts_++ % addresses.size()], there.port,
                                        std::nullopt, proof_.connector, &proof_});
   if (!started) return direct_failed(started.error());
   direct_.emplace(std::move(*started));

@@ -112,6 +112,7 @@ class LinkRepair {
   std::string last_error_;  ///< of the latest attempt
   std::optional<Clock::time_point> refused_since_;
   std::optional<LinkConnector> direct_;
+  std::size_t attempts_ = 0;     ///< the addresses of that host are tried in turn
   Clock::time_point direct_at_;  ///< when the next attempt begins, or the present one ends
   std::optional<RelayedConnection> relayed_;
   Clock::time_point relayed_at_;

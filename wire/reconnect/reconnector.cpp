@@ -49,9 +49,10 @@ RepairedLink describe_link(const RepairTerms& terms, std::int32_t host, const De
   link.lane = lane_of(terms.job, terms.here, host);
   SocketAddress peer;
   if (getpeername(socket.get(), peer.get(), &peer.size) != 0) return link;
-  const HostId& announced = terms.job.address_from(terms.job.host(my_host).client, host);
-  link.port_was_open =
-      same_address(peer.host(), announced) && peer.port() == terms.job.host(host).port;
+  const auto announced = terms.job.addresses_from(terms.job.host(my_host).client, host);
+  const bool is_announced = std::ranges::any_of(
+      announced, [&](const HostId& each) { return same_address(peer.host(), each); });
+  link.port_was_open = is_announced && peer.port() == terms.job.host(host).port;
   link.through_relay = !link.port_was_open && terms.relay &&
                        same_address(peer.host(), terms.relay->address.host()) &&
                        peer.port() == terms.relay->address.port();
@@ -71,7 +72,7 @@ Reconnector::Reconnector(const RepairTerms& terms, ReconnectorDoors doors,
       doors_(std::move(doors)),
       wake_(std::move(wake)),
       my_host_(terms.job.proc(terms.here).host) {
-  if (doors_.listener) acceptor_.emplace(doors_.listener->socket(), acceptor_options());
+  if (doors_.listener) acceptor_.emplace(doors_.listener->sockets(), acceptor_options());
 }
 
 Reconnector::~Reconnector() {
@@ -106,9 +107,8 @@ LinkAcceptor::Options Reconnector::acceptor_options() {
   options.judge = [this](std::int32_t end, const SocketAddress& /*from*/) { return judge(end); };
   options.take = [this](std::int32_t end, Descriptor socket) { take(end, std::move(socket)); };
   options.may_end_early = [this](const SocketAddress& from) {
-    return std::ranges::any_of(terms_.job.hosts(), [&](const Host& each) {
-      return same_address(from.host(), each.address);
-    });
+    return std::ranges::any_of(terms_.job.hosts(),
+                               [&](const Host& each) { return has_address(each, from.host()); });
   };
   return options;
 }

@@ -21,6 +21,7 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/address.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/startup/fabric_label.hpp"
 #include "wire/startup/startup_client.hpp"
@@ -293,6 +294,32 @@ Result<std::vector<std::string>> node_names(const Labels& labels,
   return names;
 }
 
+/// Stores the further addresses of the hosts. The label contains a list for all hosts of each
+/// client whose bit is set.
+Result<void> add_addresses(const Labels& labels, const std::vector<Client>& clients,
+                           std::vector<Host>& hosts) {
+  const LabelData* data = labels.find(StartupLabel::kMoreAddresses);
+  if (data == nullptr) return {};
+  ByteReader reader(data->data);
+  std::size_t host = 0;
+  for (std::size_t c = 0; c < clients.size(); ++c) {
+    const std::size_t end = host + static_cast<std::size_t>(clients[c].host_count);
+    const bool announced = (data->client_mask >> c & 1U) != 0;
+    for (; host < end; ++host) {
+      const auto count = announced ? reader.get<std::uint8_t>() : std::uint8_t{0};
+      if (!count || *count >= kMostAddresses || reader.remaining() < *count * sizeof(HostId)) {
+        return disagree("addresses",
+                        fmt::format("host {} of client {} has an impossible list", host, c));
+      }
+      hosts[host].more_addresses.resize(*count);
+      for (HostId& each : hosts[host].more_addresses)
+        std::ranges::copy(*reader.get_bytes(each.size()), each.begin());
+    }
+  }
+  if (reader.remaining() != 0) return disagree("addresses", "more than hosts");
+  return {};
+}
+
 /// Checks that all impishim clients choose collective algorithms in the same way; otherwise their
 /// messages would not fit each other.
 Result<void> same_collectives(const std::vector<Client>& clients) {
@@ -335,6 +362,8 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(
   bool has_gateways = false;
   ByteWriter nodes;
   bool has_nodes = false;
+  ByteWriter addresses;
+  bool has_addresses = false;
   for (const LocalHost& host : options.hosts) {
     procs += static_cast<std::uint32_t>(host.procs.size());
     host_addresses.put_bytes(host.address);
@@ -348,6 +377,9 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(
     has_nodes = has_nodes || !node.empty();
     nodes.put(static_cast<std::uint8_t>(node.size()));
     nodes.put_bytes(std::as_bytes(std::span(node)));
+    has_addresses = has_addresses || !host.more_addresses.empty();
+    addresses.put(static_cast<std::uint8_t>(host.more_addresses.size()));
+    for (const HostId& each : host.more_addresses) addresses.put_bytes(each);
     for (const ProcId& proc : host.procs) {
       proc_addresses.put_bytes(proc.host);
       pids.put(proc.pid);
@@ -377,6 +409,7 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(
   if (has_gateways) add(StartupLabel::kGateways, gateways.take());
   if (!options.fabrics.empty()) add(StartupLabel::kFabrics, encode_fabrics(options));
   if (has_nodes) add(StartupLabel::kNodeNames, nodes.take());
+  if (has_addresses) add(StartupLabel::kMoreAddresses, addresses.take());
   return all;
 }
 
@@ -422,6 +455,7 @@ Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t
         static_cast<std::int32_t>(std::min<std::uint32_t>((*host_procs)[h], kMaxStartupPayload));
   }
   if (auto marked = mark_gateways(labels, clients, hosts); !marked) return marked.error();
+  if (auto added = add_addresses(labels, clients, hosts); !added) return added.error();
   std::vector<ProcId> procs(procs_total);
   for (std::size_t p = 0; p < procs.size(); ++p) procs[p] = {(*proc_addresses)[p], (*pids)[p]};
   auto nodes = node_names(labels, clients, hosts.size());

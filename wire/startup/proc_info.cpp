@@ -14,6 +14,7 @@
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/result.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/host_plan.hpp"
 
@@ -45,6 +46,8 @@ std::vector<std::byte> ProcInfo::encode() const {
   ByteWriter out;
   out.put_bytes(address);
   out.put_bytes(inner_address);
+  out.put(static_cast<std::uint8_t>(more_addresses.size()));
+  for (const HostId& each : more_addresses) out.put_bytes(each);
   out.put(port);
   out.put(pid);
   put_text(out, node);
@@ -57,6 +60,13 @@ Result<ProcInfo> ProcInfo::decode(std::span<const std::byte> bytes) {
   ProcInfo info;
   const auto address_bytes = in.get_bytes(info.address.size());
   const auto inner_bytes = in.get_bytes(info.inner_address.size());
+  const auto more = in.get<std::uint8_t>();
+  info.more_addresses.resize(more.value_or(0));
+  for (HostId& each : info.more_addresses) {
+    const auto bytes_of_one = in.get_bytes(each.size());
+    if (!bytes_of_one) return cut_off();
+    std::ranges::copy(*bytes_of_one, each.begin());
+  }
   const auto port = in.get<std::uint16_t>();
   const auto pid = in.get<std::int64_t>();
   auto node = get_text(in);
@@ -107,6 +117,7 @@ LocalHost local_host(const PlannedHost& planned, std::span<const ProcInfo> procs
   host.gateway = planned.gateway;
   const ProcInfo& listener = listener_of(planned, procs);
   host.address = listener.address;
+  host.more_addresses = listener.more_addresses;
   host.port = listener.port;
   host.node = listener.node;
   // Several nodes may share an address: those of a gateway, and those behind an address translator.

@@ -17,8 +17,9 @@ namespace impishim::wire {
 /// One process, as its system gathers it.
 struct ProcInfo {
   HostId address{};
-  HostId inner_address{};  ///< as in Host
-  std::uint16_t port = 0;  ///< 0: the process does not make its host's connections
+  HostId inner_address{};                ///< as in Host
+  std::vector<HostId> more_addresses{};  ///< as in Host
+  std::uint16_t port = 0;                ///< 0: the process does not make its host's connections
   std::int64_t pid = 0;
   std::string node;                  ///< the operating system's name of this machine
   std::vector<std::string> fabrics;  ///< usable providers; only of a process that listens

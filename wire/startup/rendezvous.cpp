@@ -64,7 +64,10 @@ constexpr auto kDeadMachine = std::chrono::seconds(30);
 /// Returns the address that the clients are told. A machine without a network still serves itself.
 Result<HostId> served_address(const RendezvousOptions& options) {
   if (options.this_machine) return parse_address("127.0.0.1");
-  if (!options.address.empty()) return parse_own_address("IMPISHIM_HOST_ADDRESS", options.address);
+  if (!options.address.empty()) {
+    auto own = parse_own_addresses("IMPISHIM_HOST_ADDRESS", options.address);
+    return own ? Result<HostId>(own->front()) : own.error();
+  }
   auto address = address_for_others();
   return address ? address : parse_address("127.0.0.1");
 }

@@ -43,6 +43,7 @@ struct LocalHost {
   std::vector<ProcId> procs;
   std::int32_t gateway = -1;  ///< as in Host; either all hosts of a client have a gateway, or none
   std::string node;           ///< the node's own name; empty if unknown
+  std::vector<HostId> more_addresses{};  ///< as in Host; at most kMostAddresses - 1
 };
 
 /// The server to join, and the data to join with.

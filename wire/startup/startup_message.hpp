@@ -83,6 +83,10 @@ enum class StartupLabel : std::uint32_t {
   /// Our label: for each host of a client, length:Uint1 and that many bytes (at most kMaxNodeName)
   /// with the name of its node, for messages to users.
   kNodeNames = 0x49530028,
+  /// Our label, sent by systems whose hosts have several addresses: for each host of the system,
+  /// count:Uint1 (at most kMostAddresses - 1) and that many addresses of 16 bytes. See
+  /// Host::more_addresses.
+  kMoreAddresses = 0x4953002c,
   /// Our label, sent by each impishim client: its random contribution to the job's secret,
   /// JobSecret::kSize bytes. See job_secret.hpp.
   kSecret = 0x49530030,

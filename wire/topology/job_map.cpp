@@ -11,7 +11,9 @@
 #include <string>
 #include <utility>
 #include <vector>
+
 #include "wire/base/result.hpp"
+#include "wire/channel/address.hpp"
 #include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
@@ -142,9 +144,18 @@ JobMap JobMap::extended(const std::vector<Client>& clients,
   return map;
 }
 
-const HostId& JobMap::address_from(std::int32_t client, std::int32_t host) const {
+std::vector<HostId> JobMap::addresses_from(std::int32_t client, std::int32_t host) const {
   const Host& it = this->host(host);
-  return it.client == client && it.inner_address != HostId{} ? it.inner_address : it.address;
+  std::vector<HostId> addresses{
+      it.client == client && it.inner_address != HostId{} ? it.inner_address : it.address};
+  addresses.insert(addresses.end(), it.more_addresses.begin(), it.more_addresses.end());
+  return addresses;
+}
+
+bool has_address(const Host& host, const HostId& address) {
+  return same_address(host.address, address) ||
+         std::ranges::any_of(host.more_addresses,
+                             [&](const HostId& each) { return same_address(each, address); });
 }
 
 WorldRank JobMap::latest_rank_of(const ProcId& id) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wire/base/result.hpp"
@@ -53,7 +54,12 @@ struct Host {
   /// The address at which the hosts of its own system reach it. It differs from `address` behind an
   /// address translator, and only that system's processes know it. Zeros: `address`.
   HostId inner_address{};
+  /// Further addresses at which it listens, at the same port; tried in turn with `address`.
+  std::vector<HostId> more_addresses{};
 };
+
+/// Returns true if the host has announced this address.
+[[nodiscard]] bool has_address(const Host& host, const HostId& address);
 
 /// A process of the job.
 struct Proc {
@@ -141,8 +147,12 @@ class JobMap {
   void set_inner_address(std::int32_t host, const HostId& address) {
     hosts_[static_cast<std::size_t>(host)].inner_address = address;
   }
-  /// Returns the address at which the hosts of `client` reach `host`.
-  [[nodiscard]] const HostId& address_from(std::int32_t client, std::int32_t host) const;
+  void set_more_addresses(std::int32_t host, std::vector<HostId> addresses) {
+    hosts_[static_cast<std::size_t>(host)].more_addresses = std::move(addresses);
+  }
+  /// Returns the addresses at which the hosts of `client` may reach `host`, in the order in which
+  /// they are to be tried; at least one.
+  [[nodiscard]] std::vector<HostId> addresses_from(std::int32_t client, std::int32_t host) const;
   [[nodiscard]] WorldRank size() const { return static_cast<WorldRank>(procs_.size()); }
 
   /// Returns the world rank of the process `id`, or -1 if it is not in this job. The index does not

@@ -51,6 +51,8 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
     out.put(host.proc_count);
     out.put(host.gateway);
     out.put_bytes(host.inner_address);
+    out.put(static_cast<std::uint8_t>(host.more_addresses.size()));
+    for (const HostId& each : host.more_addresses) out.put_bytes(each);
   }
   for (const Proc& proc : map.procs()) {
     out.put_bytes(proc.id.host);
@@ -127,6 +129,9 @@ class MapReader {
     get(host.proc_count);
     get(host.gateway);
     get_address(host.inner_address);
+    std::uint8_t more = 0;
+    get(more);
+    for (; complete_ && more > 0; --more) get_address(host.more_addresses.emplace_back());
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/channel/address.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace impishim::wire {
@@ -15,6 +16,21 @@ HostId address(const std::string& text) {
 HostId mapped(HostId ipv4) {
   ipv4[10] = ipv4[11] = std::byte{0xff};
   return ipv4;
+}
+
+TEST(OwnAddresses, AreSeparatedByCommas) {
+  const auto parsed = parse_own_addresses("X", "127.0.0.2,::1,lo,127.0.0.2");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().text;
+  EXPECT_THAT(*parsed, testing::ElementsAre(*parse_address("127.0.0.2"), *parse_address("::1"),
+                                            *parse_address("127.0.0.1")));
+  for (const char* bad : {"", ",127.0.0.2", "127.0.0.2,", "127.0.0.2,0.0.0.0"})
+    EXPECT_FALSE(parse_own_addresses("X", bad).ok()) << bad;
+  std::string many = "127.0.0.1";
+  for (int i = 2; i <= 9; ++i) many += ",127.0.0." + std::to_string(i);
+  const auto refused = parse_own_addresses("X", many);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().text,
+            "X=" + many + ": 9 addresses; at most 8 can be told to the other hosts");
 }
 
 TEST(Address, HasIpv4InItsLastFourBytes) {

@@ -287,7 +287,7 @@ TEST(LinkAcceptor, ALackOfDescriptorsEndsNothing) {
   ASSERT_TRUE(listener.ok());
   std::optional<std::int32_t> taken;
   LinkAcceptor acceptor(
-      listener->socket(),
+      listener->sockets(),
       {.log_prefix = "",
        .terms = LinkTerms{secret, LinkPurpose::kHosts, -1, 0},
        .judge = [](std::int32_t, const SocketAddress&) { return LinkJudgement{}; },

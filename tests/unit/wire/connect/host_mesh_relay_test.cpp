@@ -49,13 +49,13 @@ class RunningRelay {
   void run() {
     auto service = RelayService::open(point_.token);
     while (service && !ended_) {
-      std::array<pollfd, 2> polled{pollfd{listener_.socket().get(), POLLIN, 0},
+      std::array<pollfd, 2> polled{pollfd{listener_.sockets().front().get(), POLLIN, 0},
                                    pollfd{service->descriptor(), POLLIN, 0}};
       ASSERT_GE(poll(polled.data(), polled.size(), 10), 0);
       const auto now = RelayService::Clock::now();
       if (polled[0].revents != 0) {
-        Descriptor socket(
-            accept4(listener_.socket().get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        Descriptor socket(accept4(listener_.sockets().front().get(), nullptr, nullptr,
+                                  SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (socket.valid()) service->adopt(std::move(socket), "a host", {}, now);
       }
       service->handle(now);

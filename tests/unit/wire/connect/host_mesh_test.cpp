@@ -24,13 +24,13 @@
 namespace impishim::wire {
 namespace {
 
+using test::kLongMs;
 using test::connect_all;
 using test::ConnectedHosts;
 using test::expect_joined;
 using test::Floor;
 using test::host_id;
 using test::job_of;
-using test::kLongMs;
 using test::receive_all;
 using test::say_rank;
 using test::Systems;
@@ -308,6 +308,34 @@ TEST(HostListener, TakesTheFirstFreePortOfItsRange) {
   auto none = HostListener::open(here, two);
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().text, HasSubstr("IMPISHIM_HOST_PROCS=node"));
+}
+
+TEST(HostListener, ListensAtAllItsAddressesAtOnePort) {
+  const std::vector<HostId> addresses{host_id("127.0.0.8"), host_id("127.0.0.9"), host_id("::1")};
+  const auto listener = HostListener::open(addresses);
+  ASSERT_TRUE(listener.ok()) << listener.error().text;
+  EXPECT_EQ(listener->address(), addresses.front());
+  ASSERT_EQ(listener->sockets().size(), 3U);
+  for (const HostId& each : addresses)
+    EXPECT_TRUE(test::connect_by_hand(each, each, listener->port()).valid()) << address_text(each);
+  const auto foreign = HostListener::open({host_id("127.0.0.8"), host_id("192.0.2.1")});
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_THAT(foreign.error().text, HasSubstr("cannot listen on 192.0.2.1"));
+}
+
+TEST(Dance, TriesTheAddressesOfAHostInTurn) {
+  Floor floor({"127.0.0.2", "127.0.0.3"});
+  // Nothing listens at the first address of either.
+  std::vector<std::uint16_t> ports;
+  for (const HostListener& each : floor.listeners) ports.push_back(each.port());
+  floor.job = job_of({host_id("127.0.0.12"), host_id("127.0.0.13")}, ports);
+  floor.job.set_more_addresses(0, {host_id("127.0.0.14"), floor.addresses[0]});
+  floor.job.set_more_addresses(1, {floor.addresses[1]});
+  auto other = floor.start(1);
+  std::vector<ConnectedHosts> connected;
+  connected.push_back(floor.collect(0, kLongMs));
+  connected.push_back(other.get());
+  expect_joined(connected);
 }
 
 TEST(HostListener, RefusesWhatIsNoRangeOfPorts) {

@@ -310,6 +310,31 @@ TEST(Negotiation, NodeNamesThatAreCutOrCouldMoveACursor) {
                  ErrorKind::kProtocol, "more than hosts");
 }
 
+TEST(Negotiation, FurtherAddressesOfHosts) {
+  std::vector<JoinOptions> clients = three();
+  clients[1].hosts[1].more_addresses = {test::address(77), test::address(78)};
+  const auto map = negotiated(clients);
+  ASSERT_TRUE(map.ok()) << map.error().text;
+  EXPECT_THAT(map->host(0).more_addresses, testing::IsEmpty());
+  EXPECT_THAT(map->host(1).more_addresses, testing::IsEmpty());
+  EXPECT_EQ(map->host(2).more_addresses, clients[1].hosts[1].more_addresses);
+  const auto outcome = [&](std::uint32_t mask, const Bytes& data) {
+    auto labels = test::concatenate(clients);
+    labels[number_of(StartupLabel::kMoreAddresses)] = {mask, data};
+    return negotiate(3, labels);
+  };
+  EXPECT_TRUE(outcome(2, Bytes(2)).ok());
+  expect_refused(outcome(2, Bytes(1)), ErrorKind::kProtocol,
+                 "host 2 of client 1 has an impossible list");
+  expect_refused(outcome(2, Bytes(3)), ErrorKind::kProtocol, "more than hosts");
+  for (const std::uint8_t count : {1, 8, 255}) {
+    Bytes data = bytes_of(count);
+    data.resize(data.size() + (count == 1 ? 15U : count * 16U));
+    expect_refused(outcome(2, data), ErrorKind::kProtocol,
+                   "host 1 of client 1 has an impossible list");
+  }
+}
+
 TEST(ProcessName, SaysRankPidAndNode) {
   const auto map = negotiated(three_with_nodes());
   ASSERT_TRUE(map.ok());

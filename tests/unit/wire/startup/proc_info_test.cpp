@@ -23,10 +23,13 @@ ProcInfo info_of(std::uint8_t last, std::uint16_t port, std::vector<std::string>
 }
 
 TEST(ProcInfo, IsDecodedAsItWasEncoded) {
-  const ProcInfo info = info_of(7, 4711, {"tcp", "", "shm"});
+  ProcInfo info = info_of(7, 4711, {"tcp", "", "shm"});
+  info.more_addresses.resize(2);
+  info.more_addresses[1].back() = std::byte{9};
   const auto decoded = ProcInfo::decode(info.encode());
   ASSERT_TRUE(decoded.ok()) << decoded.error().text;
   EXPECT_EQ(decoded->address, info.address);
+  EXPECT_EQ(decoded->more_addresses, info.more_addresses);
   EXPECT_EQ(decoded->port, 4711);
   EXPECT_EQ(decoded->pid, 1007);
   EXPECT_EQ(decoded->node, "node7");

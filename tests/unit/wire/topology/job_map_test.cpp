@@ -10,6 +10,8 @@
 namespace impishim::wire {
 namespace {
 
+using testing::ElementsAre;
+
 JobMap sample() {
   std::vector<JoinOptions> clients = {test::joining(0, {2}), test::joining(1, {1, 3})};
   clients[1].representation = 77;
@@ -65,9 +67,9 @@ TEST(JobMapCodec, CutAnywhere) {
 
 TEST(JobMapCodec, CountsThatOverflow) {
   // host_count of client 1, proc_count of host 1: after 10 values, the byte of encryption, 3
-  // counts, clients of 28 bytes and hosts of 42.
+  // counts, clients of 28 bytes and hosts of 43.
   constexpr std::size_t kHostsOfSecondClient = 53 + 28;
-  constexpr std::size_t kProcsOfSecondHost = 53 + 2 * 28 + 42 + 18;
+  constexpr std::size_t kProcsOfSecondHost = 53 + 2 * 28 + 43 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
@@ -75,19 +77,26 @@ TEST(JobMapCodec, CountsThatOverflow) {
   }
 }
 
-TEST(JobMapCodec, EncryptionAndInnerAddressesSurvive) {
+TEST(JobMapCodec, EncryptionAndAddressesSurvive) {
   JobMap job = sample();
   HostId inner{};
   inner.back() = std::byte{7};
   job.set_encrypted(true);
   job.set_reconnect(20);
   job.set_inner_address(1, inner);
+  HostId more{};
+  more.back() = std::byte{8};
+  job.set_more_addresses(1, {more});
   auto decoded = decode_job_map(encode_job_map(job));
   ASSERT_TRUE(decoded.ok()) << decoded.error().text;
   EXPECT_TRUE(decoded->values().encrypted);
   EXPECT_EQ(decoded->values().reconnect, 20);
-  EXPECT_EQ(decoded->address_from(decoded->host(1).client, 1), inner);
-  EXPECT_EQ(decoded->address_from(decoded->host(1).client + 1, 1), decoded->host(1).address);
+  const Host& host = decoded->host(1);
+  EXPECT_THAT(decoded->addresses_from(host.client, 1), ElementsAre(inner, more));
+  EXPECT_THAT(decoded->addresses_from(host.client + 1, 1), ElementsAre(host.address, more));
+  EXPECT_THAT(decoded->addresses_from(host.client, 0), ElementsAre(decoded->host(0).address));
+  EXPECT_TRUE(has_address(host, host.address) && has_address(host, more));
+  EXPECT_FALSE(has_address(host, inner));
   constexpr std::size_t kEncrypted = 10 * 4;
   auto bytes = encode_job_map(job);
   bytes[kEncrypted] = std::byte{2};
@@ -107,7 +116,7 @@ TEST(JobMapCodec, NoLanes) {
 
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
-  constexpr std::size_t kGateway = 53 + 2 * 28 + 2 * 42 + 22;
+  constexpr std::size_t kGateway = 53 + 2 * 28 + 2 * 43 + 22;
   auto bytes = encode_job_map(sample());
   for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
     store_big_endian(bytes.data() + kGateway, gateway);
