@@ -23,6 +23,7 @@
 #include "wire/connect/host_mesh.hpp"
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
+#include "wire/reconnect/port_probe.hpp"
 #include "wire/reconnect/relayed_connection.hpp"
 #include "wire/tls/tls_handshake.hpp"
 #include "wire/topology/job_map.hpp"
@@ -35,7 +36,9 @@ LinkRepair::LinkRepair(const RepairTerms& terms, RepairedLink link)
       link_(std::move(link)),
       my_host_(terms.job.proc(terms.here).host),
       proof_{terms.secret, LinkPurpose::kResume, end_of(my_host_), link_.host, decides()},
-      limit_(reconnect_time(terms.job, my_host_, link_.host)) {}
+      limit_(reconnect_time(terms.job, my_host_, link_.host)),
+      probe_at_(link_.port_was_open || link_.through_relay ? Clock::time_point::max()
+                                                           : Clock::now() + kProbeDelay) {}
 
 /// Returns the number of a lane's end, as host_mesh.hpp defines it.
 std::int32_t LinkRepair::end_of(std::int32_t host) const {
@@ -44,6 +47,7 @@ std::int32_t LinkRepair::end_of(std::int32_t host) const {
 
 void LinkRepair::begin(std::string reason, Clock::time_point now) {
   lost_since_ = now;
+  probe_.reset();
   reason_ = std::move(reason);
   last_error_.clear();
   refused_since_.reset();
@@ -67,7 +71,10 @@ void LinkRepair::advance(Clock::time_point now) {
     tls_.reset();
     last_error_ = "the TLS handshake took too long";
   }
-  if (!lost()) return;
+  if (!lost()) {
+    if (now >= probe_at_) start_probe(now);
+    return;
+  }
   if (now >= *lost_since_ + limit_) {
     return give_up(fmt::format("it was not taken up again within {} s (IMPISHIM_RECONNECT){}{}",
                                limit_.count(), last_error_.empty() ? "" : ": ", last_error_));
@@ -76,6 +83,26 @@ void LinkRepair::advance(Clock::time_point now) {
     return give_up("no process listens at its port any more: it has ended");
   if (now >= direct_at_) start_direct(now);
   if (may_relay() && now >= relayed_at_) start_relayed(now);
+}
+
+/// Ends the present probe, and begins that of the next address.
+void LinkRepair::start_probe(Clock::time_point now) {
+  probe_.reset();
+  probe_at_ = Clock::time_point::max();
+  const std::int32_t client = terms_.job.host(my_host_).client;
+  const auto addresses = terms_.job.addresses_from(client, link_.host);
+  if (link_.port_was_open || probes_ == addresses.size()) return;
+  probe_at_ = now + kAttemptTime;
+  auto started = PortProbe::start(addresses[probes_++], terms_.job.host(link_.host).port);
+  if (started) probe_.emplace(std::move(*started));
+}
+
+void LinkRepair::drive_probe() {
+  link_.port_was_open = probe_->is_open();
+  probe_.reset();
+  if (!link_.port_was_open) return;
+  probe_at_ = Clock::time_point::max();
+  log(LogLevel::kDebug, "{} can be reached from here, too", host_name(terms_.job, link_.host));
 }
 
 /// Ends the present attempt, and begins the next one.
@@ -130,10 +157,12 @@ void LinkRepair::append_polled(std::vector<pollfd>& polled) {
   polled.push_back(direct_ ? direct_->polled() : pollfd{-1, 0, 0});
   polled.push_back(relayed_ ? relayed_->polled() : pollfd{-1, 0, 0});
   polled.push_back(tls_ ? tls_->polled() : pollfd{-1, 0, 0});
+  polled.push_back(probe_ ? probe_->polled() : pollfd{-1, 0, 0});
 }
 
 void LinkRepair::handle(std::span<const pollfd> polled) {
-  // Each of them may end the others.
+  if (polled[3].revents != 0 && probe_) drive_probe();
+  // Each of these may end the others.
   if (polled[2].revents != 0 && tls_) drive_tls();
   if (polled[0].revents != 0 && direct_) drive_direct();
   if (polled[1].revents != 0 && relayed_) drive_relayed();
@@ -212,7 +241,10 @@ std::optional<LinkRepair::Clock::time_point> LinkRepair::next_time() const {
   std::optional<Clock::time_point> next;
   const auto add = [&](Clock::time_point time) { next = next ? std::min(*next, time) : time; };
   if (tls_) add(tls_until_);
-  if (!lost()) return next;
+  if (!lost()) {
+    if (probe_at_ != Clock::time_point::max()) add(probe_at_);
+    return next;
+  }
   add(*lost_since_ + limit_);
   add(direct_at_);
   if (may_relay()) add(relayed_at_);

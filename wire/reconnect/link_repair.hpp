@@ -20,6 +20,7 @@
 #include "wire/connect/host_mesh.hpp"
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
+#include "wire/reconnect/port_probe.hpp"
 #include "wire/reconnect/relayed_connection.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/tls/tls_handshake.hpp"
@@ -40,7 +41,7 @@ struct RepairTerms {
 struct RepairedLink {
   std::int32_t host = 0;
   std::int32_t lane = 0;
-  /// This process connected to the other host's port, so that a refusal there means that no process
+  /// This process has reached the other host's port, so that a refusal there means that no process
   /// listens any more.
   bool port_was_open = false;
   bool through_relay = false;  ///< the lost connection, or the first one
@@ -52,7 +53,8 @@ struct RepairedLink {
 /// the relay after kRelayDelay. The host with the lower number completes one connection at a time.
 /// A connection that the other host makes is taken at any time, since its owner may notice a loss
 /// first. Gives up when the time of reconnect_time() is over, or when the port that was open has
-/// refused connections for kRefusedTime: then the process has ended.
+/// refused connections for kRefusedTime: then the process has ended. If the other host made the
+/// first connection, a probe finds out, kProbeDelay after the beginning, whether its port is open.
 ///
 /// No function blocks. Not thread-safe.
 class LinkRepair {
@@ -63,6 +65,7 @@ class LinkRepair {
   /// Pause before the next attempt.
   static constexpr auto kRetryPause = std::chrono::milliseconds(200);
   static constexpr auto kRefusedTime = std::chrono::seconds(5);
+  static constexpr auto kProbeDelay = std::chrono::seconds(1);
 
   /// `terms` must outlive this object.
   LinkRepair(const RepairTerms& terms, RepairedLink link);
@@ -90,6 +93,8 @@ class LinkRepair {
   [[nodiscard]] bool lost() const { return lost_since_.has_value(); }
   void begin(std::string reason, Clock::time_point now);
   void give_up(const std::string& why);
+  void start_probe(Clock::time_point now);
+  void drive_probe();
   void start_direct(Clock::time_point now);
   void start_relayed(Clock::time_point now);
   void drive_direct();
@@ -106,6 +111,10 @@ class LinkRepair {
   std::int32_t my_host_;
   LinkTerms proof_;  ///< of a connection that this process makes
   std::chrono::seconds limit_;
+
+  std::optional<PortProbe> probe_;
+  Clock::time_point probe_at_;  ///< when the next probe begins, or the present one ends
+  std::size_t probes_ = 0;      ///< one for each address
 
   std::optional<Clock::time_point> lost_since_;
   std::string reason_;      ///< of the loss

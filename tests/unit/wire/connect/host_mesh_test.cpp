@@ -24,13 +24,13 @@
 namespace impishim::wire {
 namespace {
 
-using test::kLongMs;
 using test::connect_all;
 using test::ConnectedHosts;
 using test::expect_joined;
 using test::Floor;
 using test::host_id;
 using test::job_of;
+using test::kLongMs;
 using test::receive_all;
 using test::say_rank;
 using test::Systems;
