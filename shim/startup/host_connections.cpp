@@ -164,7 +164,8 @@ Result<HostConnections> make_channels(const JoiningProcess& process, HostConnect
   std::optional<wire::RepairTerms> terms;
   if (resumes) {
     terms.emplace(wire::RepairTerms{process.map, process.here, *connectors.secret, relay,
-                                    process.settings.tcp});
+                                    process.settings.tcp,
+                                    std::chrono::seconds(process.settings.answer_time)});
     for (const auto& [host, socket] : own->connections)
       links.push_back(wire::describe_link(*terms, host, socket));
   }

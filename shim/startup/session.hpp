@@ -28,6 +28,7 @@ struct JobSettings {
   int lanes = 1;                                 ///< IMPISHIM_LANES
   /// IMPISHIM_RECONNECT: seconds for which a lost connection is tried again.
   std::int32_t reconnect = wire::kReconnectAuto;
+  int answer_time = 0;   ///< IMPISHIM_ANSWER_TIME: seconds; 0: no limit
   wire::TcpOptions tcp;  ///< IMPISHIM_HEARTBEAT, IMPISHIM_CONGESTION
   /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.
   std::string gateways;

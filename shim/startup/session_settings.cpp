@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <system_error>
 
 #include "collectives/core/select.hpp"
@@ -124,6 +125,12 @@ Result<void> read_connections(JobSettings& request) {
   constexpr int kMostHeartbeat = 3600;
   auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, request.reconnect);
   if (!reconnect) return reconnect;
+  constexpr int kLeastAnswerTime = 10;
+  auto answer = read_variable("IMPISHIM_ANSWER_TIME", 0, wire::kMostReconnect, request.answer_time);
+  if (!answer) return answer;
+  if (request.answer_time > 0 && request.answer_time < kLeastAnswerTime)
+    return bad("IMPISHIM_ANSWER_TIME", std::to_string(request.answer_time).c_str(),
+               "0, or at least 10 seconds are needed: processes are asked every three");
   int seconds = static_cast<int>(request.tcp.heartbeat.interval.count());
   auto heartbeat = read_variable("IMPISHIM_HEARTBEAT", 1, kMostHeartbeat, seconds);
   if (!heartbeat) return heartbeat;

@@ -76,6 +76,8 @@ std::span<const ToolSetting> tool_settings() {
                    "between machines"),
       number_setting("impishim_heartbeat", "IMPISHIM_HEARTBEAT", 5,
                      "seconds between two probes of an idle connection"),
+      number_setting("impishim_answer_time", "IMPISHIM_ANSWER_TIME", 0,
+                     "seconds within which a process of another host must answer; 0: no limit"),
       text_setting("impishim_congestion", "IMPISHIM_CONGESTION",
                    "congestion control of connections to other hosts; empty: the kernel's"),
       text_setting("impishim_gateway", "IMPISHIM_GATEWAY",

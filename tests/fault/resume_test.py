@@ -156,6 +156,49 @@ class Ends(Case):
     def test_a_killed_process_that_had_connected(self):
         self.killed(1, before="can be reached from here, too")
 
+    def asked(self, *arguments):
+        """Two systems whose processes must answer within 10 s."""
+        launch = functools.partial(impirun, IMPI_AUTH_KEY="77")
+        server = launch("-server", "2")
+        runs = systems_of(
+            (launch, launch),
+            server.await_line("out", ":"),
+            ("-np", "1", ARGUMENTS.foreign_program, *arguments),
+            {**VARIABLES, "IMPISHIM_ANSWER_TIME": "10"},
+        )
+        return server, *runs
+
+    def test_a_stopped_process(self):
+        """Its machine answers. It hears of the end when it goes on."""
+        server, left, right = self.asked()
+        with server, left, right:
+            left.await_line("out", "talking")
+            (victim,) = [
+                each
+                for each in right.processes()
+                if pathlib.Path(f"/proc/{each}/exe").samefile(ARGUMENTS.foreign_program)
+            ]
+            os.kill(victim, signal.SIGSTOP)
+            try:
+                begin = time.monotonic()
+                for run in (left, server):
+                    self.assertNotEqual(run.end(), 0, run)
+                self.assertLess(time.monotonic() - begin, 40)
+                self.assertRegex(
+                    left.err,
+                    r"the connection to host 1 .*rank 1 \(pid \d+ on .+\) is given up: it has not "
+                    r"answered for 10 s, though its machine has: it is stopped",
+                )
+            finally:
+                os.kill(victim, signal.SIGCONT)
+            self.assertNotEqual(right.end(), 0, right)
+
+    def test_a_process_that_computes_answers(self):
+        server, left, right = self.asked("compute")
+        with server, left, right:
+            for run in (left, right, server):
+                self.expect(run, 0)
+
     def test_an_exit_without_finalize(self):
         """The last rank says that all is well, and leaves."""
         launch = functools.partial(impirun, IMPI_AUTH_KEY="77")

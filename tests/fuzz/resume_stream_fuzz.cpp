@@ -54,7 +54,7 @@ std::vector<std::byte> payload_of(std::span<const std::byte> said) {
 class Stream {
  public:
   explicit Stream(unsigned seed) : random_(seed) {
-    channel_ = ResumableChannel::make(next_connection(), slot_, kBound).value();
+    channel_ = ResumableChannel::make(next_connection(), slot_, {.kept = kBound}).value();
   }
 
   Stream(const Stream&) = delete;

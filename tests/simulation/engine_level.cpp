@@ -141,7 +141,7 @@ class EngineJob {
   void join_hosts(std::vector<EngineOptions>& options, std::array<std::int32_t, 2> hosts,
                   std::int32_t lane) {
     connectors_.push_back(std::make_unique<SimulatedConnector>(clock_, random_, network_));
-    auto channels = connectors_.back()->first_channels(ResumableChannel::kDefaultBound);
+    auto channels = connectors_.back()->first_channels(ResumeLimits().kept);
     for (std::size_t end = 0; end < 2; ++end) {
       const std::int32_t other = hosts[1 - end];
       const auto owner = static_cast<std::size_t>(representative(job_, hosts[end], other, lane));

@@ -30,8 +30,8 @@ SimulatedConnector::SimulatedConnector(VirtualClock& clock, Random& random,
 std::array<std::unique_ptr<Channel>, 2> SimulatedConnector::first_channels(std::size_t bound) {
   auto [near, far] = network_.connect();
   ++connections_;
-  return {ResumableChannel::make(std::move(near), ends_[0].slot, bound).value(),
-          ResumableChannel::make(std::move(far), ends_[1].slot, bound).value()};
+  return {ResumableChannel::make(std::move(near), ends_[0].slot, {.kept = bound}).value(),
+          ResumableChannel::make(std::move(far), ends_[1].slot, {.kept = bound}).value()};
 }
 
 void SimulatedConnector::look() {

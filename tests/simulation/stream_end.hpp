@@ -30,7 +30,7 @@ struct StreamPlan {
   std::uint64_t first = 0;  ///< position in the content of the first byte to send
   std::uint64_t first_received = 0;
   std::size_t most_at_once = 1;
-  std::size_t bound = ResumableChannel::kDefaultBound;
+  std::size_t bound = ResumeLimits().kept;
   Watching watching = Watching::kPolls;
 };
 

@@ -32,6 +32,8 @@ Error lost_connection(const Link& link, const Error& error) {
                                     "had taken all that was sent to it",
                                     peer_name, error.text)};
   }
+  if (error.kind == ErrorKind::kTimeout)
+    return {error.kind, fmt::format("the connection to {} is given up: {}", peer_name, error.text)};
   return {error.kind, fmt::format("the connection to {} ended without FINI ({}): a process there "
                                   "has died, or the network is cut",
                                   peer_name, error.text)};

@@ -35,6 +35,7 @@ struct RepairTerms {
   JobSecret secret;
   std::optional<RelayPoint> relay{};
   TcpOptions tcp{};
+  std::chrono::seconds answer_time{0};  ///< ResumeLimits::answer
 };
 
 /// A channel of this process to another host.

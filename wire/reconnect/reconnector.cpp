@@ -87,7 +87,7 @@ Result<std::unique_ptr<Channel>> Reconnector::make_resumable(std::unique_ptr<Cha
   if (!slot) return slot.error();
   link.slot = *slot;
   links_.push_back(std::make_unique<LinkRepair>(terms_, std::move(link)));
-  return ResumableChannel::make(std::move(first), std::move(*slot));
+  return ResumableChannel::make(std::move(first), std::move(*slot), {.answer = terms_.answer_time});
 }
 
 void Reconnector::start() {

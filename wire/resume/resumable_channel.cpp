@@ -43,7 +43,7 @@ std::size_t size_of(std::span<const iovec> pieces) {
 
 Result<std::unique_ptr<Channel>> ResumableChannel::make(std::unique_ptr<Channel> first,
                                                         std::shared_ptr<ConnectionSlot> slot,
-                                                        std::size_t bound) {
+                                                        const ResumeLimits& limits) {
   Descriptor events(epoll_create1(EPOLL_CLOEXEC));
   epoll_event of_slot{EPOLLIN, {}};
   if (!events.valid() ||
@@ -52,17 +52,18 @@ Result<std::unique_ptr<Channel>> ResumableChannel::make(std::unique_ptr<Channel>
                                                  first->peer_name(), strerror(errno))};
   }
   return std::unique_ptr<Channel>(std::make_unique<ResumableChannel>(
-      std::move(first), std::move(slot), bound, std::move(events)));
+      std::move(first), std::move(slot), limits, std::move(events)));
 }
 
 ResumableChannel::ResumableChannel(std::unique_ptr<Channel> first,
-                                   std::shared_ptr<ConnectionSlot> slot, std::size_t bound,
+                                   std::shared_ptr<ConnectionSlot> slot, const ResumeLimits& limits,
                                    Descriptor events)
     : slot_(std::move(slot)),
       events_(std::move(events)),
       peer_name_(first->peer_name()),
-      output_(bound),
-      input_(output_) {
+      output_(limits.kept),
+      input_(output_),
+      answers_(limits.answer) {
   attach(std::move(first));
 }
 
@@ -86,6 +87,7 @@ void ResumableChannel::attach(std::unique_ptr<Channel> connection) {
   ++connections_;
   output_.begin();
   input_.begin();
+  answers_.reset();
   connection_->set_want_output(false);
   connection_events_ = connection_->epoll_events();
   epoll_event events{connection_events_, {}};
@@ -233,7 +235,25 @@ std::optional<std::chrono::seconds> ResumableChannel::peer_silence() {
   if (silence)
     lose({ErrorKind::kConnection,
           fmt::format("its machine has not answered for {} s", silence->count())});
+  if (connection_ && !failure_ && !input_.ended()) check_answers();
   return std::nullopt;
+}
+
+/// A process that computes has a thread that answers; one that has stopped has none.
+void ResumableChannel::check_answers() {
+  switch (answers_.observe(AnswerWatch::Clock::now(), input_.heard())) {
+    case AnswerWatch::Advice::kWait:
+      return;
+    case AnswerWatch::Advice::kAsk:
+      output_.ask();
+      return flush();
+    case AnswerWatch::Advice::kGiveUp:
+      return fail(
+          {ErrorKind::kTimeout,
+           fmt::format("it has not answered for {} s, though its machine has: it is stopped "
+                       "(IMPISHIM_ANSWER_TIME)",
+                       answers_.limit().count())});
+  }
 }
 
 void ResumableChannel::close_in_forked_child() {

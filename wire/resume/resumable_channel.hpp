@@ -22,6 +22,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/resume/answer_watch.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/resume/resume_input.hpp"
 #include "wire/resume/resume_output.hpp"
@@ -34,20 +35,25 @@ struct ResumeCounters {
   std::uint64_t repeated = 0;     ///< bytes that were sent more than once
 };
 
+struct ResumeLimits {
+  /// Most bytes that an end keeps. It must be several times ResumableChannel::kAcknowledgeAfter.
+  std::size_t kept = 64U << 20U;
+  /// Time after which a peer that answers nothing, though its machine does, counts as lost; 0:
+  /// never.
+  std::chrono::seconds answer{0};
+};
+
 class ResumableChannel final : public Channel {
  public:
   /// Bytes after which an end acknowledges at the latest.
   static constexpr std::uint64_t kAcknowledgeAfter = 1U << 20U;
-  /// Default bound of what an end keeps. It must be several times kAcknowledgeAfter.
-  static constexpr std::size_t kDefaultBound = 64U << 20U;
-
   /// Begins a stream on its first connection. Fails with kSystem if no descriptors are left.
   [[nodiscard]] static Result<std::unique_ptr<Channel>> make(std::unique_ptr<Channel> first,
                                                              std::shared_ptr<ConnectionSlot> slot,
-                                                             std::size_t bound = kDefaultBound);
+                                                             const ResumeLimits& limits = {});
   /// For make() only.
   ResumableChannel(std::unique_ptr<Channel> first, std::shared_ptr<ConnectionSlot> slot,
-                   std::size_t bound, Descriptor events);
+                   const ResumeLimits& limits, Descriptor events);
   /// Waits, for a bounded time, until the connection has taken the last frames.
   ~ResumableChannel() override;
 
@@ -61,7 +67,8 @@ class ResumableChannel final : public Channel {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override;
   void shutdown_output() override;
-  /// Returns nothing: a silent peer is a lost connection.
+  /// Returns nothing: a silent machine is a lost connection. Asks a silent process for an answer,
+  /// and fails with kTimeout if none comes (ResumeLimits::answer).
   [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override;
   void close_in_forked_child() override;
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
@@ -81,6 +88,7 @@ class ResumableChannel final : public Channel {
   void finish_if_over();
   void fail(Error error);
   void watch_connection();
+  void check_answers();
   /// Reads until the pieces are full or the connection is empty.
   std::size_t receive(std::span<const iovec> pieces);
 
@@ -90,6 +98,7 @@ class ResumableChannel final : public Channel {
   std::string peer_name_;
   ResumeOutput output_;
   ResumeInput input_;
+  AnswerWatch answers_;
   std::uint32_t connection_events_ = 0;
   std::uint64_t connections_ = 0;
   bool want_output_ = false;

@@ -34,6 +34,7 @@ Result<ResumeFrame> decode_resume_frame(
     case ResumeFrameType::kResume:
     case ResumeFrameType::kAcknowledge:
     case ResumeFrameType::kEnd:
+    case ResumeFrameType::kQuestion:
       if (frame.size == 0) return frame;
       break;
     default:

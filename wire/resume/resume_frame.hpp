@@ -13,6 +13,7 @@
 /// | kData | 1 to kMostFrame | `size` bytes of the stream follow |
 /// | kAcknowledge | 0 | nothing but `received` |
 /// | kEnd | 0 | the stream ends; only kAcknowledge may follow |
+/// | kQuestion | 0 | the peer sends kAcknowledge at once |
 #pragma once
 
 #include <array>
@@ -29,6 +30,7 @@ enum class ResumeFrameType : std::uint32_t {
   kData = 0x494d5202,
   kAcknowledge = 0x494d5203,
   kEnd = 0x494d5204,
+  kQuestion = 0x494d5205,
 };
 
 struct ResumeFrame {

@@ -110,10 +110,9 @@ Result<void> ResumeInput::handle(const ResumeFrame& frame) {
   if (ended_ && frame.type == ResumeFrameType::kData)
     return broken("bytes follow the end of a resumable stream");
   frame_left_ = frame.size;
-  if (frame.type == ResumeFrameType::kEnd) {
-    ended_ = true;
+  if (frame.type == ResumeFrameType::kEnd) ended_ = true;
+  if (frame.type == ResumeFrameType::kEnd || frame.type == ResumeFrameType::kQuestion)
     output_.want_acknowledgement();
-  }
   return output_.acknowledge(frame.received);
 }
 
@@ -125,6 +124,7 @@ Result<std::size_t> ResumeInput::take_header(std::span<const std::byte> bytes) {
   header_got_ += part;
   if (header_got_ < header_.size()) return part;
   header_got_ = 0;
+  ++frames_;
   auto frame = decode_resume_frame(header_);
   if (!frame) return frame.error();
   auto handled = handle(*frame);

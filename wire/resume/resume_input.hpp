@@ -35,6 +35,8 @@ class ResumeInput {
   [[nodiscard]] bool may_have_more() const { return may_have_more_; }
   /// Returns the number of bytes of the stream that have been received, over all connections.
   [[nodiscard]] std::uint64_t received() const { return received_; }
+  /// Returns a number that grows with each frame and each byte of the stream that arrives.
+  [[nodiscard]] std::uint64_t heard() const { return frames_ + received_; }
   /// Returns true if the peer has ended the stream.
   [[nodiscard]] bool ended() const { return ended_; }
 
@@ -52,6 +54,7 @@ class ResumeInput {
   std::size_t header_got_ = 0;
   std::size_t frame_left_ = 0;  ///< bytes of the stream in the frame that is arriving
   std::uint64_t received_ = 0;
+  std::uint64_t frames_ = 0;
   bool begun_ = false;  ///< kResume has arrived on this connection
   bool ended_ = false;
   bool may_have_more_ = false;

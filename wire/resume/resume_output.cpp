@@ -45,6 +45,7 @@ void ResumeOutput::begin() {
   header_sent_ = header_.size();
   frame_left_ = 0;
   resume_due_ = true;
+  question_due_ = false;
   peer_ready_ = false;
   end_sent_ = false;
 }
@@ -68,7 +69,7 @@ Result<void> ResumeOutput::acknowledge(std::uint64_t position) {
 }
 
 bool ResumeOutput::has_output() const {
-  return in_frame() || resume_due_ || acknowledgement_due_ || can_end() ||
+  return in_frame() || resume_due_ || acknowledgement_due_ || question_due_ || can_end() ||
          (peer_ready_ && sent_ < kept_.end());
 }
 
@@ -84,6 +85,9 @@ bool ResumeOutput::begin_frame(std::uint64_t received) {
   if (resume_due_) {
     resume_due_ = false;
     set_header({ResumeFrameType::kResume, 0, received});
+  } else if (question_due_) {
+    question_due_ = false;
+    set_header({ResumeFrameType::kQuestion, 0, received});
   } else if (peer_ready_ && sent_ < kept_.end()) {
     const auto size = std::min<std::uint64_t>(kept_.end() - sent_, ResumeFrame::kMostFrame);
     set_header({ResumeFrameType::kData, static_cast<std::uint32_t>(size), received});

@@ -34,8 +34,13 @@ class ResumeOutput {
   [[nodiscard]] Result<void> acknowledge(std::uint64_t position);
   /// Sends an acknowledgement with the next flush().
   void want_acknowledgement() { acknowledgement_due_ = true; }
+  /// Asks the peer for an acknowledgement with the next flush(), unless the stream ends.
+  void ask() { question_due_ = !end_due_; }
   /// Ends the stream behind all bytes.
-  void end() { end_due_ = true; }
+  void end() {
+    end_due_ = true;
+    question_due_ = false;
+  }
 
   /// Sends bytes of `pieces`, and keeps them. Returns their number, 0 if there is no room in the
   /// channel or in the buffer, or the peer's kResume has not arrived. Fails as the channel does; no
@@ -86,6 +91,7 @@ class ResumeOutput {
   bool resume_due_ = false;
   bool peer_ready_ = false;  ///< the peer's kResume has arrived on this connection
   bool acknowledgement_due_ = false;
+  bool question_due_ = false;
   bool end_due_ = false;
   bool end_sent_ = false;  ///< on this connection
 };

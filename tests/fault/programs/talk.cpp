@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rank 0 and the last rank exchange a message, rank 0 says so, and all ranks wait for one that
 // never comes. With the argument "say", rank 0 sends the last rank a known text instead; with
-// "leave", the last rank ends without MPI_Finalize.
+// "leave", the last rank ends without MPI_Finalize; with "compute", it sends the message after 16 s
+// without a call of MPI.
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "tests/support/check.hpp"
 
@@ -40,6 +43,14 @@ int main(int argc, char** argv) {
   if (rank == 0) std::printf("talking\n");
   std::fflush(stdout);
   if (argc > 1 && std::strcmp(argv[1], "leave") == 0 && rank == last) std::quick_exit(0);
+  if (argc > 1 && std::strcmp(argv[1], "compute") == 0) {
+    // The time is what is tested: nothing happens that could be awaited.
+    if (rank == last) std::this_thread::sleep_for(std::chrono::seconds(16));
+    if (rank == last) MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Recv(&value, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+  }
   MPI_Recv(&value, 1, MPI_INT, last - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   std::fprintf(stderr, "a message that nobody sent has come\n");
   return 4;

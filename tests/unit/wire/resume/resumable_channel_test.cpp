@@ -42,8 +42,8 @@ class ResumableChannelTest : public testing::Test {
     near_slot = ConnectionSlot::make(wake).value();
     far_slot = ConnectionSlot::make(wake).value();
     Pair first = connect();
-    near = ResumableChannel::make(std::move(first.first), near_slot, kBound).value();
-    far = ResumableChannel::make(std::move(first.second), far_slot, kBound).value();
+    near = ResumableChannel::make(std::move(first.first), near_slot, {.kept = kBound}).value();
+    far = ResumableChannel::make(std::move(first.second), far_slot, {.kept = kBound}).value();
   }
 
   static constexpr std::size_t kBound = 4U << 20U;

@@ -16,7 +16,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::array kTypes = {ResumeFrameType::kResume, ResumeFrameType::kData,
-                               ResumeFrameType::kAcknowledge, ResumeFrameType::kEnd};
+                               ResumeFrameType::kAcknowledge, ResumeFrameType::kEnd,
+                               ResumeFrameType::kQuestion};
 
 void expect_refused(const ResumeFrame& frame, const char* reason) {
   const auto decoded = decode_resume_frame(encode_resume_frame(frame));
@@ -34,6 +35,7 @@ TEST(ResumeFrame, HasTheseBytes) {
   EXPECT_EQ(encode_resume_frame({ResumeFrameType::kResume, 0, 0})[3], std::byte{1});
   EXPECT_EQ(encode_resume_frame({ResumeFrameType::kAcknowledge, 0, 0})[3], std::byte{3});
   EXPECT_EQ(encode_resume_frame({ResumeFrameType::kEnd, 0, 0})[3], std::byte{4});
+  EXPECT_EQ(encode_resume_frame({ResumeFrameType::kQuestion, 0, 0})[3], std::byte{5});
 }
 
 TEST(ResumeFrame, IsDecodedAsItWasEncoded) {
@@ -56,14 +58,14 @@ TEST(ResumeFrame, OfDataHasAtLeastOneByteAndAtMostSoMany) {
 }
 
 TEST(ResumeFrame, OfAnotherTypeHasNoBytes) {
-  for (const ResumeFrameType type :
-       {ResumeFrameType::kResume, ResumeFrameType::kAcknowledge, ResumeFrameType::kEnd}) {
+  for (const ResumeFrameType type : {ResumeFrameType::kResume, ResumeFrameType::kAcknowledge,
+                                     ResumeFrameType::kEnd, ResumeFrameType::kQuestion}) {
     for (const std::uint32_t size : {1U, ~0U}) expect_refused({type, size, 0}, "impossible size");
   }
 }
 
 TEST(ResumeFrame, OfAnUnknownTypeIsRefused) {
-  for (const std::uint32_t type : {0U, 1U, 0x494d5200U, 0x494d5205U, 0x01524d49U, ~0U})
+  for (const std::uint32_t type : {0U, 1U, 0x494d5200U, 0x494d5206U, 0x01524d49U, ~0U})
     expect_refused({static_cast<ResumeFrameType>(type), 0, 0}, "unknown type");
 }
 

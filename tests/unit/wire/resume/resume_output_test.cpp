@@ -61,6 +61,38 @@ TEST_F(ResumeOutputTest, SendsNothingBeforeThePeerHasSpoken) {
   EXPECT_EQ(channel.output, expected);
 }
 
+TEST_F(ResumeOutputTest, AsksBeforeItSendsAndAnswersAtOnce) {
+  const auto bytes = random_bytes(10, 17);
+  peer_says(kResume, 0);
+  ASSERT_TRUE(read_all().ok());
+  output.ask();
+  EXPECT_TRUE(output.has_output());
+  EXPECT_EQ(send(bytes), bytes.size());
+  peer_says(kQuestion, 10);
+  ASSERT_TRUE(read_all().ok());
+  EXPECT_TRUE(output.has_output());
+  flush();
+  Bytes expected;
+  append_frame(expected, kResume, 0);
+  append_frame(expected, kQuestion, 0);
+  append_frame(expected, kData, 0, bytes);
+  append_frame(expected, kAcknowledge, 0);
+  EXPECT_EQ(channel.output, expected);
+}
+
+TEST_F(ResumeOutputTest, AsksNothingBehindItsEnd) {
+  peer_says(kResume, 0);
+  ASSERT_TRUE(read_all().ok());
+  output.ask();
+  output.end();
+  output.ask();
+  flush();
+  Bytes expected;
+  append_frame(expected, kResume, 0);
+  append_frame(expected, kEnd, 0);
+  EXPECT_EQ(channel.output, expected);
+}
+
 /// Each call of the channel takes so few bytes; what leaves is the same.
 TEST_F(ResumeOutputTest, ContinuesFramesThatWereTakenInPart) {
   const auto bytes = random_bytes(50, 16);

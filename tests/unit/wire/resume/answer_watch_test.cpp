@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/resume/answer_watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace impishim::wire {
+namespace {
+
+using std::chrono::seconds;
+using enum AnswerWatch::Advice;
+
+/// Checks every three seconds, as the progress thread does.
+class AnswerWatchTest : public testing::Test {
+ protected:
+  AnswerWatch::Advice check(std::uint64_t heard, seconds later = seconds(3)) {
+    now += later;
+    return watch.observe(now, heard);
+  }
+
+  AnswerWatch watch{seconds(10)};
+  AnswerWatch::Clock::time_point now;
+};
+
+TEST_F(AnswerWatchTest, AsksOnceAndThenGivesUp) {
+  EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kAsk);
+  EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kGiveUp);
+}
+
+TEST_F(AnswerWatchTest, AnAnswerEndsTheSilence) {
+  std::uint64_t heard = 0;
+  EXPECT_EQ(check(heard), kWait);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(check(heard), kAsk);
+    EXPECT_EQ(check(++heard), kWait);
+  }
+}
+
+TEST_F(AnswerWatchTest, APauseOfItsOwnSaysNothing) {
+  EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kAsk);
+  EXPECT_EQ(check(5, seconds(1000)), kWait);
+  EXPECT_EQ(check(5), kAsk);
+}
+
+TEST_F(AnswerWatchTest, ANewConnectionBeginsAgain) {
+  EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kAsk);
+  for (int i = 0; i < 5; ++i) {
+    watch.reset();
+    EXPECT_EQ(check(5), kWait);
+    EXPECT_EQ(check(5), kAsk);
+  }
+}
+
+TEST_F(AnswerWatchTest, WithoutALimitNothingIsAsked) {
+  watch = AnswerWatch(seconds(0));
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(check(5), kWait);
+}
+
+}  // namespace
+}  // namespace impishim::wire
