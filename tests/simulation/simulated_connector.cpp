@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/simulation/simulated_connector.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -30,8 +31,10 @@ SimulatedConnector::SimulatedConnector(VirtualClock& clock, Random& random,
 std::array<std::unique_ptr<Channel>, 2> SimulatedConnector::first_channels(std::size_t bound) {
   auto [near, far] = network_.connect();
   ++connections_;
-  return {ResumableChannel::make(std::move(near), ends_[0].slot, {.kept = bound}).value(),
-          ResumableChannel::make(std::move(far), ends_[1].slot, {.kept = bound}).value()};
+  // Silent ends ask each other, and none is ever given up.
+  const ResumeLimits limits{.kept = bound, .answer = std::chrono::hours(1)};
+  return {ResumableChannel::make(std::move(near), ends_[0].slot, limits).value(),
+          ResumableChannel::make(std::move(far), ends_[1].slot, limits).value()};
 }
 
 void SimulatedConnector::look() {

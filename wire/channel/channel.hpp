@@ -67,6 +67,9 @@ class Channel {
   /// silent for so long. The connection is then cut, although nothing that was received shows it.
   /// Call it every kSilenceCheckInterval (silence.hpp).
   [[nodiscard]] virtual std::optional<std::chrono::seconds> peer_silence() { return std::nullopt; }
+  /// Returns the number of bytes that the peer's machine has taken, whether its process has read
+  /// them or not; 0 if that is unknown.
+  [[nodiscard]] virtual std::uint64_t delivered() { return 0; }
 
   /// Closes the channel's descriptors in a child of fork(). The peer can then notice the end of the
   /// parent while the child lives on. Async-signal-safe; no other function may be called in the

@@ -43,6 +43,7 @@ class DelayedChannel final : public Channel {
   [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override {
     return channel_->peer_silence();
   }
+  [[nodiscard]] std::uint64_t delivered() override { return channel_->delivered(); }
   void close_in_forked_child() override {
     channel_->close_in_forked_child();
     events_.reset();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/channel/tcp_channel.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -91,7 +93,10 @@ ssize_t receive_pieces(int socket, std::span<const iovec> pieces) {
 
 Result<std::size_t> TcpChannel::try_send(std::span<const iovec> pieces) {
   const ssize_t sent = send_pieces(socket_.get(), pieces);
-  if (sent >= 0) return static_cast<std::size_t>(sent);
+  if (sent >= 0) {
+    sent_ += static_cast<std::uint64_t>(sent);
+    return static_cast<std::size_t>(sent);
+  }
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
   return Error{ErrorKind::kConnection, std::strerror(errno)};
 }
@@ -124,6 +129,12 @@ std::optional<std::chrono::seconds> TcpChannel::peer_silence() {
                           std::chrono::milliseconds(info.tcpi_last_ack_recv)};
   if (!silence_.observe(SilenceDetector::Clock::now(), state)) return std::nullopt;
   return std::chrono::duration_cast<std::chrono::seconds>(heartbeat_.dead_after());
+}
+
+std::uint64_t TcpChannel::delivered() {
+  int queued = 0;  // bytes that are not sent, or not acknowledged
+  if (ioctl(socket_.get(), SIOCOUTQ, &queued) != 0) return 0;
+  return sent_ - static_cast<std::uint64_t>(queued);
 }
 
 void TcpChannel::shutdown_output() { shutdown(socket_.get(), SHUT_WR); }

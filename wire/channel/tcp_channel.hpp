@@ -32,12 +32,14 @@ class TcpChannel final : public Channel {
   void end_sleep() override {}
   void shutdown_output() override;
   [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override;
+  [[nodiscard]] std::uint64_t delivered() override;
   void close_in_forked_child() override { socket_.reset(); }
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
  private:
   Descriptor socket_;
   std::string peer_name_;
+  std::uint64_t sent_ = 0;
   bool want_output_ = false;
   Heartbeat heartbeat_;
   SilenceDetector silence_;

@@ -24,8 +24,8 @@ class AnswerWatch {
   /// A limit of 0 is none.
   explicit AnswerWatch(std::chrono::seconds limit) : limit_(limit) {}
 
-  /// Takes a number that grows with what arrives. Call it every few seconds. kAsk comes once in
-  /// each silence.
+  /// Takes a number that grows with what arrives, and with what the peer's machine takes. Call it
+  /// every few seconds. kAsk comes until asked() is called, in each silence.
   [[nodiscard]] Advice observe(Clock::time_point now, std::uint64_t heard) {
     const bool paused = last_check_ && now - *last_check_ > kMostPause;
     last_check_ = now;
@@ -36,12 +36,10 @@ class AnswerWatch {
       asked_ = false;
       return Advice::kWait;
     }
-    if (!asked_) {
-      asked_ = true;
-      return Advice::kAsk;
-    }
-    return now - *silent_since_ >= limit_ ? Advice::kGiveUp : Advice::kWait;
+    if (now - *silent_since_ >= limit_) return Advice::kGiveUp;
+    return asked_ ? Advice::kWait : Advice::kAsk;
   }
+  void asked() { asked_ = true; }
   /// Begins again, on a new connection.
   void reset() { silent_since_.reset(); }
   [[nodiscard]] std::chrono::seconds limit() const { return limit_; }

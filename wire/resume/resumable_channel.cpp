@@ -241,10 +241,14 @@ std::optional<std::chrono::seconds> ResumableChannel::peer_silence() {
 
 /// A process that computes has a thread that answers; one that has stopped has none.
 void ResumableChannel::check_answers() {
-  switch (answers_.observe(AnswerWatch::Clock::now(), input_.heard())) {
+  // While its machine takes bytes, the road may be too slow for an answer to have come.
+  switch (answers_.observe(AnswerWatch::Clock::now(), input_.heard() + connection_->delivered())) {
     case AnswerWatch::Advice::kWait:
       return;
     case AnswerWatch::Advice::kAsk:
+      // Output that does not leave is a question by itself, and another one would only delay it.
+      if (output_.has_output()) return;
+      answers_.asked();
       output_.ask();
       return flush();
     case AnswerWatch::Advice::kGiveUp:

@@ -85,15 +85,15 @@ bool ResumeOutput::begin_frame(std::uint64_t received) {
   if (resume_due_) {
     resume_due_ = false;
     set_header({ResumeFrameType::kResume, 0, received});
-  } else if (question_due_) {
-    question_due_ = false;
-    set_header({ResumeFrameType::kQuestion, 0, received});
   } else if (peer_ready_ && sent_ < kept_.end()) {
     const auto size = std::min<std::uint64_t>(kept_.end() - sent_, ResumeFrame::kMostFrame);
     set_header({ResumeFrameType::kData, static_cast<std::uint32_t>(size), received});
   } else if (can_end()) {
     end_sent_ = true;
     set_header({ResumeFrameType::kEnd, 0, received});
+  } else if (question_due_) {
+    question_due_ = false;
+    set_header({ResumeFrameType::kQuestion, 0, received});
   } else if (acknowledgement_due_) {
     set_header({ResumeFrameType::kAcknowledge, 0, received});
   } else {

@@ -34,7 +34,7 @@ class ResumeOutput {
   [[nodiscard]] Result<void> acknowledge(std::uint64_t position);
   /// Sends an acknowledgement with the next flush().
   void want_acknowledgement() { acknowledgement_due_ = true; }
-  /// Asks the peer for an acknowledgement with the next flush(), unless the stream ends.
+  /// Asks the peer for an acknowledgement behind all bytes, unless the stream ends.
   void ask() { question_due_ = !end_due_; }
   /// Ends the stream behind all bytes.
   void end() {

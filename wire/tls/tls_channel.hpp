@@ -59,6 +59,7 @@ class TlsChannel final : public Channel {
   [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override {
     return socket_.peer_silence();
   }
+  [[nodiscard]] std::uint64_t delivered() override { return socket_.delivered(); }
   void close_in_forked_child() override;
   [[nodiscard]] std::string peer_name() const override { return socket_.peer_name(); }
 

@@ -104,6 +104,17 @@ TEST_P(TcpChannelTest, GathersAndScatters) {
   EXPECT_EQ(got, bytes);
 }
 
+TEST_P(TcpChannelTest, KnowsWhatThePeersMachineHasTaken) {
+  EXPECT_EQ(channel.delivered(), 0U);
+  const auto bytes = random_bytes(1000, 7);
+  const std::array<iovec, 1> out = {piece(std::span<const std::byte>(bytes))};
+  ASSERT_EQ(*channel.try_send(out), bytes.size());
+  // The peer's kernel acknowledges what its process does not read.
+  while (channel.delivered() < bytes.size()) std::this_thread::yield();
+  const std::size_t more = fill(random_bytes(1U << 20U, 8));
+  EXPECT_LT(channel.delivered(), bytes.size() + more);
+}
+
 TEST_P(TcpChannelTest, TakesPartAndAnnouncesRoom) {
   const auto bytes = random_bytes(1U << 20U, 2);
   EXPECT_FALSE(channel.set_want_output(false));

@@ -27,8 +27,15 @@ class AnswerWatchTest : public testing::Test {
 TEST_F(AnswerWatchTest, AsksOnceAndThenGivesUp) {
   EXPECT_EQ(check(5), kWait);
   EXPECT_EQ(check(5), kAsk);
+  EXPECT_EQ(check(5), kAsk);
+  watch.asked();
   EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kGiveUp);
+}
+
+TEST_F(AnswerWatchTest, GivesUpAPeerThatCannotBeAsked) {
   EXPECT_EQ(check(5), kWait);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(check(5), kAsk);
   EXPECT_EQ(check(5), kGiveUp);
 }
 
@@ -37,6 +44,8 @@ TEST_F(AnswerWatchTest, AnAnswerEndsTheSilence) {
   EXPECT_EQ(check(heard), kWait);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(check(heard), kAsk);
+    watch.asked();
+    EXPECT_EQ(check(heard), kWait);
     EXPECT_EQ(check(++heard), kWait);
   }
 }

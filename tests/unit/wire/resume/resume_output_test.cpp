@@ -61,21 +61,23 @@ TEST_F(ResumeOutputTest, SendsNothingBeforeThePeerHasSpoken) {
   EXPECT_EQ(channel.output, expected);
 }
 
-TEST_F(ResumeOutputTest, AsksBeforeItSendsAndAnswersAtOnce) {
+TEST_F(ResumeOutputTest, AsksBehindItsBytesAndAnswersAtOnce) {
   const auto bytes = random_bytes(10, 17);
   peer_says(kResume, 0);
   ASSERT_TRUE(read_all().ok());
+  EXPECT_EQ(send(bytes), bytes.size());
   output.ask();
   EXPECT_TRUE(output.has_output());
-  EXPECT_EQ(send(bytes), bytes.size());
+  flush();
+  EXPECT_FALSE(output.has_output());
   peer_says(kQuestion, 10);
   ASSERT_TRUE(read_all().ok());
   EXPECT_TRUE(output.has_output());
   flush();
   Bytes expected;
   append_frame(expected, kResume, 0);
-  append_frame(expected, kQuestion, 0);
   append_frame(expected, kData, 0, bytes);
+  append_frame(expected, kQuestion, 0);
   append_frame(expected, kAcknowledge, 0);
   EXPECT_EQ(channel.output, expected);
 }
