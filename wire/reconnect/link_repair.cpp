@@ -23,6 +23,7 @@
 #include "wire/connect/host_mesh.hpp"
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/reconnect/port_probe.hpp"
 #include "wire/reconnect/relayed_connection.hpp"
 #include "wire/tls/tls_handshake.hpp"
@@ -89,11 +90,14 @@ void LinkRepair::advance(Clock::time_point now) {
 void LinkRepair::start_probe(Clock::time_point now) {
   probe_.reset();
   probe_at_ = Clock::time_point::max();
-  const std::int32_t client = terms_.job.host(my_host_).client;
-  const auto addresses = terms_.job.addresses_from(client, link_.host);
+  const Host& here = terms_.job.host(my_host_);
+  const auto addresses = terms_.job.addresses_from(here.client, link_.host);
   if (link_.port_was_open || probes_ == addresses.size()) return;
   probe_at_ = now + kAttemptTime;
-  auto started = PortProbe::start(addresses[probes_++], terms_.job.host(link_.host).port);
+  // Behind an address translator the announced address is not this machine's own.
+  const bool is_own = here.more_addresses.empty() && here.inner_address == HostId{};
+  auto started = PortProbe::start(addresses[probes_++], terms_.job.host(link_.host).port,
+                                  is_own ? std::optional(here.address) : std::nullopt);
   if (started) probe_.emplace(std::move(*started));
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "wire/base/descriptor.hpp"
@@ -15,10 +16,16 @@
 
 namespace impishim::wire {
 
-Result<PortProbe> PortProbe::start(const HostId& address, std::uint16_t port) {
+Result<PortProbe> PortProbe::start(const HostId& address, std::uint16_t port,
+                                   const std::optional<HostId>& from) {
   const SocketAddress to = SocketAddress::of(address, port);
   Descriptor socket(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.valid()) return Error{ErrorKind::kSystem, std::strerror(errno)};
+  if (from) {
+    const SocketAddress source = SocketAddress::of(*from, 0);
+    if (source.family() == to.family() && bind(socket.get(), source.get(), source.size) != 0)
+      return Error{ErrorKind::kConnection, std::strerror(errno)};
+  }
   if (connect(socket.get(), to.get(), to.size) != 0 && errno != EINPROGRESS)
     return Error{ErrorKind::kConnection, std::strerror(errno)};
   return PortProbe(std::move(socket));
