@@ -243,6 +243,7 @@ class Cluster:
         """Server and system 1 outside; ranks 0 and 2 of system 0 in namespaces of their own, rank 1
         at the gate."""
         environment["IMPI_AUTH_NONE"] = "1"
+        environment["IMPISHIM_TLS"] = "off"
         server = Run(
             "ip", "netns", "exec", self.outer, ARGUMENTS.impirun, "-server", 2, **environment
         )

@@ -24,18 +24,20 @@ class AnswerWatch {
   /// A limit of 0 is none.
   explicit AnswerWatch(std::chrono::seconds limit) : limit_(limit) {}
 
-  /// Takes a number that grows with what arrives, and with what the peer's machine takes. Call it
-  /// every few seconds. kAsk comes until asked() is called, in each silence.
-  [[nodiscard]] Advice observe(Clock::time_point now, std::uint64_t heard) {
+  /// Takes two numbers: one that grows with what arrives, and one that grows with what the peer's
+  /// machine takes. Call it every few seconds. kAsk comes until asked() is called, in each silence.
+  [[nodiscard]] Advice observe(Clock::time_point now, std::uint64_t heard, std::uint64_t taken) {
     const bool paused = last_check_ && now - *last_check_ > kMostPause;
     last_check_ = now;
     if (limit_.count() == 0) return Advice::kWait;
-    if (heard != heard_ || paused || !silent_since_) {
-      heard_ = heard;
-      silent_since_ = now;
-      asked_ = false;
-      return Advice::kWait;
-    }
+    const bool spoke = heard != heard_ || paused || !silent_since_;
+    // While the road moves, the question or the answer may be on its way.
+    const bool moved = spoke || taken != taken_;
+    heard_ = heard;
+    taken_ = taken;
+    if (spoke) asked_ = false;
+    if (moved) silent_since_ = now;
+    if (moved) return Advice::kWait;
     if (now - *silent_since_ >= limit_) return Advice::kGiveUp;
     return asked_ ? Advice::kWait : Advice::kAsk;
   }
@@ -49,6 +51,7 @@ class AnswerWatch {
   std::optional<Clock::time_point> last_check_;
   std::optional<Clock::time_point> silent_since_;
   std::uint64_t heard_ = 0;
+  std::uint64_t taken_ = 0;
   bool asked_ = false;
 };
 

@@ -241,8 +241,8 @@ std::optional<std::chrono::seconds> ResumableChannel::peer_silence() {
 
 /// A process that computes has a thread that answers; one that has stopped has none.
 void ResumableChannel::check_answers() {
-  // While its machine takes bytes, the road may be too slow for an answer to have come.
-  switch (answers_.observe(AnswerWatch::Clock::now(), input_.heard() + connection_->delivered())) {
+  const auto now = AnswerWatch::Clock::now();
+  switch (answers_.observe(now, input_.heard(), connection_->delivered())) {
     case AnswerWatch::Advice::kWait:
       return;
     case AnswerWatch::Advice::kAsk:

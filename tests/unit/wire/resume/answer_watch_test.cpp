@@ -17,10 +17,11 @@ class AnswerWatchTest : public testing::Test {
  protected:
   AnswerWatch::Advice check(std::uint64_t heard, seconds later = seconds(3)) {
     now += later;
-    return watch.observe(now, heard);
+    return watch.observe(now, heard, taken);
   }
 
   AnswerWatch watch{seconds(10)};
+  std::uint64_t taken = 0;
   AnswerWatch::Clock::time_point now;
 };
 
@@ -31,6 +32,26 @@ TEST_F(AnswerWatchTest, AsksOnceAndThenGivesUp) {
   watch.asked();
   EXPECT_EQ(check(5), kWait);
   EXPECT_EQ(check(5), kGiveUp);
+}
+
+/// The peer's machine takes the question, and its process does not answer.
+TEST_F(AnswerWatchTest, AQuestionThatArrivesIsNoAnswer) {
+  EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kAsk);
+  watch.asked();
+  ++taken;
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kGiveUp);
+}
+
+TEST_F(AnswerWatchTest, ARoadThatMovesIsWaitedFor) {
+  EXPECT_EQ(check(5), kWait);
+  EXPECT_EQ(check(5), kAsk);
+  watch.asked();
+  for (int i = 0; i < 100; ++i) {
+    ++taken;
+    EXPECT_EQ(check(5), kWait);
+  }
 }
 
 TEST_F(AnswerWatchTest, GivesUpAPeerThatCannotBeAsked) {
