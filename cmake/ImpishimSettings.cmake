@@ -65,6 +65,11 @@ if(IMPISHIM_SANITIZER)
       OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     get_filename_component(runtime_folder ${runtime} DIRECTORY)
     target_link_options(impishim_settings INTERFACE -shared-libasan -Wl,-rpath,${runtime_folder})
+    set(IMPISHIM_SANITIZER_RUNTIME ${runtime})
+  elseif(IMPISHIM_SANITIZER STREQUAL thread)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libtsan.so
+      OUTPUT_VARIABLE IMPISHIM_SANITIZER_RUNTIME OUTPUT_STRIP_TRAILING_WHITESPACE
+      COMMAND_ERROR_IS_FATAL ANY)
   endif()
 endif()
 

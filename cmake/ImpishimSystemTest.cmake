@@ -54,7 +54,9 @@ function(impishim_add_mpi_program name)
       ${PROJECT_SOURCE_DIR}/include)
     target_include_directories(${program} SYSTEM PRIVATE ${IMPISHIM_${mpi}_INCLUDES})
     target_compile_definitions(${program} PRIVATE ${IMPISHIM_${mpi}_DEFINITIONS})
-    target_compile_options(${program} PRIVATE ${IMPISHIM_WARNINGS})
+    # clang warns of what libstdc++ uses inside std::stable_sort.
+    target_compile_options(${program} PRIVATE ${IMPISHIM_WARNINGS}
+      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
     if(arg_COMPUTES)
       target_compile_options(${program} PRIVATE -O1)
     elseif(NOT arg_MEASURES)
@@ -109,6 +111,10 @@ function(impishim_add_shape name combination shape timeout reference program opt
   endif()
   if(reference)
     list(APPEND options --reference ${CMAKE_BINARY_DIR}/tests/programs/${reference}_${mpi}.native)
+  endif()
+  if(IMPISHIM_SANITIZER_RUNTIME)
+    list(APPEND options --sanitizer ${IMPISHIM_SANITIZER_RUNTIME})
+    math(EXPR timeout "4 * ${timeout}")
   endif()
   set(test ${name}.${combination}.${shape})
   add_test(NAME ${test}

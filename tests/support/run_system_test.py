@@ -33,6 +33,16 @@ LAUNCHER_VARIABLES = {
     "OMPI_MCA_osc": "^ucx",
     "OMPI_MCA_topo": "^treematch",
 }
+SUPPORT = pathlib.Path(__file__).resolve().parent
+# What the vendors leave behind, and their races, are their own. UCX and PSM2 replace functions of the
+# C library in memory, which the sanitizers have replaced before.
+SANITIZER_VARIABLES = {
+    "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:handle_segv=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": f"suppressions={SUPPORT}/vendors.tsan:exitcode=66:ignore_noninstrumented_modules=1",
+    "UCX_MEM_EVENTS": "no",
+}
+FINDINGS = ("AddressSanitizer", ": runtime error:", "ThreadSanitizer")
 
 
 def whole_lines(text, begin=r"rank \d"):
@@ -186,6 +196,9 @@ def main():
         help="IMPISHIM_HOST_PROCS, unless the environment has it or there are gateways",
     )
     parser.add_argument("--yielding", help="the library that makes MPICH's waiting ranks yield")
+    parser.add_argument(
+        "--sanitizer", help="the run-time library of the sanitizer with which the library is built"
+    )
     parser.add_argument("--alternate", help="the program of every second system")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
@@ -201,8 +214,11 @@ def main():
         and "IMPISHIM_HOST_PROCS" not in os.environ
     ):
         hosts["IMPISHIM_HOST_PROCS"] = arguments.host_procs
-    plain = {"LD_PRELOAD": arguments.yielding or "", **hosts}
-    with_library = {**plain, "LD_PRELOAD": f"{arguments.yielding or ''}:{arguments.library}"}
+    preloaded = [each for each in (arguments.sanitizer, arguments.yielding) if each]
+    plain = {"LD_PRELOAD": ":".join(preloaded), **hosts}
+    if arguments.sanitizer:
+        plain.update(SANITIZER_VARIABLES)
+    with_library = {**plain, "LD_PRELOAD": ":".join([*preloaded, arguments.library])}
     command = joined_command(arguments, counts) if counts else native
     outcome = run(
         command, arguments.timeout, with_library if arguments.shape == "preload" else plain
@@ -214,6 +230,8 @@ def main():
     )
     require(right_code, outcome, title, f"exit code {outcome.code}, expected {arguments.exit_code}")
     text = outcome.out + outcome.err
+    for finding in FINDINGS if arguments.sanitizer else ():
+        require(finding not in text, outcome, title, "a finding of the sanitizer")
     for expected in arguments.expect + arguments.expect_once:
         require(expected in text, outcome, title, f'"{expected}" is missing')
     for expected in arguments.expect_once:

@@ -23,10 +23,11 @@ void all_to_all(int rank, int size, bool slow) {
   Exchange exchange(slow && rank == size - 1 ? 0.0005 : 0);
   const unsigned messages = slow ? kMessages / 4 : kMessages;
   for (unsigned type = 0; type < messages; ++type) exchange.send_to_all(type);
-  for (const auto flush : {impishim_shuffle_flush_origin, impishim_shuffle_flush_remote,
-                           impishim_shuffle_flush_relay, impishim_shuffle_flush_delivery}) {
-    REQUIRE_EQUAL(flush(exchange.shuffle()), MPI_SUCCESS);
-  }
+  // Called one by one: with clang, GNU ld makes a weak function null whose address alone is taken.
+  REQUIRE_EQUAL(impishim_shuffle_flush_origin(exchange.shuffle()), MPI_SUCCESS);
+  REQUIRE_EQUAL(impishim_shuffle_flush_remote(exchange.shuffle()), MPI_SUCCESS);
+  REQUIRE_EQUAL(impishim_shuffle_flush_relay(exchange.shuffle()), MPI_SUCCESS);
+  REQUIRE_EQUAL(impishim_shuffle_flush_delivery(exchange.shuffle()), MPI_SUCCESS);
   exchange.end(messages);
 }
 
