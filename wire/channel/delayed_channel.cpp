@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 #include <vector>
+
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
@@ -82,11 +83,13 @@ Result<std::size_t> DelayedChannel::try_receive(std::span<const iovec> pieces) {
   take_in();
   if (!something_is_due()) return std::size_t{0};
   if (arrivals_.empty()) return *end_;
+  // One moment for all pieces: what becomes due later must not come behind a piece with a gap.
+  const auto now = Clock::now();
   std::size_t total = 0;
   for (const iovec& piece : pieces) {
     auto* to = static_cast<std::byte*>(piece.iov_base);
     for (std::size_t room = piece.iov_len;
-         room > 0 && !arrivals_.empty() && arrivals_.front().due <= Clock::now();) {
+         room > 0 && !arrivals_.empty() && arrivals_.front().due <= now;) {
       Arrival& first = arrivals_.front();
       const std::size_t size = std::min(room, first.bytes.size() - first.taken);
       std::memcpy(to, first.bytes.data() + first.taken, size);

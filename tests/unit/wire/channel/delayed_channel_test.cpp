@@ -3,8 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/wire/channel/loopback.hpp"
 #include "tests/unit/wire/channel/support.hpp"
@@ -20,7 +27,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kDelay{20};
 
 /// The plain end of a connection and its delayed one.
-std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> near_and_far(milliseconds delay) {
+std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> near_and_far(Clock::duration delay) {
   auto [left, right] = test::connected_pair("127.0.0.1");
   auto near = std::make_unique<TcpChannel>(std::move(left), "near");
   auto far = DelayedChannel::make(std::make_unique<TcpChannel>(std::move(right), "far"), delay);
@@ -66,6 +73,34 @@ TEST(DelayedChannel, ItsOwnerMaySleepUntilSomethingIsDue) {
   EXPECT_GE(Clock::now() - begin, kDelay);
   ASSERT_TRUE(far->prepare_to_sleep());
   EXPECT_FALSE(test::readable(far->descriptor(), 0)) << "the timer has been taken out";
+}
+
+/// Bytes become due at any moment, also between two pieces of one read.
+TEST(DelayedChannel, FillsPiecesInOrder) {
+  constexpr std::size_t kBytes = 200000;
+  const auto ends = near_and_far(std::chrono::microseconds(100));
+  Channel* const near = ends.first.get();
+  Channel* const far = ends.second.get();
+  const auto bytes = test::random_bytes(kBytes, 6);
+  std::thread sender([near, &bytes] {
+    const std::span<const std::byte> all = bytes;
+    for (std::size_t i = 0; i < kBytes; ++i)
+      EXPECT_TRUE(test::send_all(*near, all.subspan(i, 1)).ok());
+  });
+  std::vector<std::byte> got(kBytes + 64);
+  std::size_t total = 0;
+  while (total < kBytes) {
+    const std::array<iovec, 3> pieces = {
+        piece(std::span(got).subspan(total, 1)), piece(std::span(got).subspan(total + 1, 2)),
+        piece(std::span(got).subspan(total + 3, std::min<std::size_t>(40, kBytes - total)))};
+    const auto size = far->try_receive(pieces);
+    EXPECT_TRUE(size.ok()) << size.error().text;
+    if (!size) break;
+    total += *size;
+  }
+  sender.join();
+  got.resize(kBytes);
+  EXPECT_EQ(got, bytes);
 }
 
 TEST(DelayedChannel, TheEndComesAfterWhatWasSentBeforeIt) {
