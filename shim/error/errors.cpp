@@ -139,6 +139,7 @@ int error_class_of(ErrorKind kind) {
     case ErrorKind::kTimeout:
     case ErrorKind::kSystem:
     case ErrorKind::kAborted:
+    case ErrorKind::kLost:
       break;
   }
   return MPI_ERR_OTHER;
