@@ -298,6 +298,51 @@ TEST_P(LossTest, TwoSystemsCanBeLost) {
   EXPECT_TRUE(job.run_until([&] { return job.engine(2).closed() && job.engine(3).closed(); }));
 }
 
+TEST_P(LossTest, WhereOneLinkIsCutThoseThatGoOnAgree) {
+  JobShape made = shape(GetParam());
+  made.cut_hosts = {0, 1};
+  made.cut_after = 1;
+  SimulatedJob cut(made);
+  for (const int rank : {0, 1, 2, 3}) cut.engine(rank).survive_losses(true);
+  Send first(cut, 0, 1, 7, pattern(10, 1));
+  Send second(cut, 1, 0, 7, pattern(10, 1));
+  const auto ended = [&](int rank) { return cut.engine(rank).failure() != nullptr; };
+  EXPECT_TRUE(cut.run_until([&] { return ended(0) || ended(1); }));
+  cut.settle();
+  // One of them ends, or both if the processes of the third system heard from different ones first.
+  std::vector<std::int32_t> lost;
+  for (const std::int32_t client : {0, 1}) {
+    if (ended(client)) lost.push_back(client);
+  }
+  for (const int rank : {0, 1, 2, 3}) {
+    if (rank < 2 && ended(rank)) continue;
+    EXPECT_FALSE(ended(rank));
+    EXPECT_EQ(cut.engine(rank).lost_clients(), lost);
+  }
+}
+
+TEST_P(LossTest, AGatewayPassesTheLossOn) {
+  JobShape made = shape(GetParam());
+  made.procs_of_hosts = {{1}, {1}, {3}};
+  made.gateways = {-1, -1, 1};
+  SimulatedJob job_of_gateway(made);
+  for (int rank = 0; rank < 5; ++rank) job_of_gateway.engine(rank).survive_losses(true);
+  Send waits(job_of_gateway, 2, 1, 7, pattern(kLong, 1));
+  job_of_gateway.settle();
+  job_of_gateway.kill(1);
+  EXPECT_TRUE(job_of_gateway.run_until([&] {
+    for (const int rank : {0, 2, 3, 4}) {
+      if (job_of_gateway.engine(rank).lost_count() != 1) return false;
+    }
+    return waits.operation.complete();
+  }));
+  EXPECT_TRUE(is_lost(waits.operation));
+  Receive receive(job_of_gateway, 0, 4, 5, kLong);
+  Send send(job_of_gateway, 4, 0, 5, pattern(kLong, 2));
+  EXPECT_TRUE(job_of_gateway.run_until([&] { return receive.complete(); }));
+  EXPECT_EQ(receive.bytes(), pattern(kLong, 2));
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, LossTest, testing::Range(0U, 40U));
 
 }  // namespace
