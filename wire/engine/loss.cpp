@@ -19,6 +19,7 @@
 #include "wire/packet/packet.hpp"
 #include "wire/peer/link.hpp"
 #include "wire/peer/peer_table.hpp"
+#include "wire/topology/current_map.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wire/base/assert.hpp"
+#include "wire/base/result.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 

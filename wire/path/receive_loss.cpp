@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of receives from a client that is lost.
+#include <atomic>
 #include <cstdint>
-#include <list>
 #include <set>
 #include <utility>
 #include <vector>
