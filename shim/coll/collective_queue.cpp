@@ -107,6 +107,11 @@ FailureNotice CollectiveQueue::what_broke() {
   return broken_.value_or(FailureNotice());
 }
 
+void CollectiveQueue::lose(FailureNotice cause) {
+  const MutexLock lock(mutex_);
+  if (!broken_) broken_ = std::move(cause);
+}
+
 void CollectiveQueue::failed_here(FailureNotice::Kind kind, std::uint64_t number,
                                   std::vector<wire::WorldRank> others) {
   const MutexLock lock(mutex_);
@@ -122,9 +127,9 @@ bool CollectiveQueue::first_is_over(Job& job) {
     if (!job.tells_failures || !must_read_notices(in_doubt)) return false;
     read_notices(job, in_doubt);
     if (!broken_) return false;
-    job.failure_notices.keep(first);
   }
   if (!first->call.given_up()) {
+    job.failure_notices.keep(first);
     first->call.give_up(broken_->error_class, described(*broken_));
     stall_.since = Clock::now();
   }

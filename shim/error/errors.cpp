@@ -139,8 +139,13 @@ int error_class_of(ErrorKind kind) {
     case ErrorKind::kTimeout:
     case ErrorKind::kSystem:
     case ErrorKind::kAborted:
-    case ErrorKind::kLost:
       break;
+    case ErrorKind::kLost:
+#ifdef MPIX_ERR_PROC_FAILED
+      return MPIX_ERR_PROC_FAILED;
+#else
+      break;
+#endif
   }
   return MPI_ERR_OTHER;
 }

@@ -5,9 +5,11 @@
 #include <utility>
 #include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
+#include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/job/message_pool.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/engine_request.hpp"
@@ -62,6 +64,15 @@ bool progress_for(Job& job, const Communicator& communicator, int source) {
   return false;
 }
 
+/// Raises the error of a probe in vain that would wait for a process of a lost system.
+int check_lost(Job& job, const Communicator& communicator, const char* function, int source) {
+  if (job.engine->lost_count() == 0 || !may_be_remote(communicator, source)) return MPI_SUCCESS;
+  handle_new_losses(job);
+  const auto error = job.engine->closed_source(
+      communicator.context, source == MPI_ANY_SOURCE ? wire::kAnySource : source);
+  return error ? raise(communicator.handle, function, *error) : MPI_SUCCESS;
+}
+
 /// Polls both sides in turn, and begins with the other side each time.
 int look(Job& job, const Communicator& communicator, int source, int tag, bool* found,
          MPI_Status* status) {
@@ -76,7 +87,7 @@ int look(Job& job, const Communicator& communicator, int source, int tag, bool* 
       code = look_native(communicator, source, tag, found, status);
     if (*found || code != MPI_SUCCESS) return code;
   }
-  return code;
+  return check_lost(job, communicator, "MPI_Probe", source);
 }
 
 int take_native(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message,
@@ -119,7 +130,7 @@ int take(Job& job, Communicator& communicator, int source, int tag, MPI_Message*
       code = take_native(job, communicator, source, tag, message, status);
     if (*message != MPI_MESSAGE_NULL || code != MPI_SUCCESS) return code;
   }
-  return code;
+  return check_lost(job, communicator, "MPI_Mprobe", source);
 }
 
 }  // namespace

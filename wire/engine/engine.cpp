@@ -360,6 +360,11 @@ std::vector<std::int32_t> Engine::lost_clients() {
   return impl_->state.lost.numbers();
 }
 
+std::string Engine::loss_text(std::int32_t client) {
+  const MutexLock lock(impl_->mutex);
+  return impl_->state.lost.contains(client) ? impl_->state.lost.error(client).text : std::string();
+}
+
 void Engine::close_sources(ContextId context, std::int32_t client,
                            std::span<const std::int32_t> ranks) {
   const MutexLock lock(impl_->mutex);

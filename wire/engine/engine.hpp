@@ -215,6 +215,8 @@ class Engine {
   [[nodiscard]] std::size_t lost_count() const;
   /// Returns their numbers, ascending.
   [[nodiscard]] std::vector<std::int32_t> lost_clients();
+  /// Returns the text of a lost client's error.
+  [[nodiscard]] std::string loss_text(std::int32_t client);
   /// Closes sources of a context: `ranks` are the ranks of a lost client's processes in it.
   /// Receives that wait for them, or for any source, end with the client's error, and so do later
   /// ones that no message is there for. A receive with a native twin becomes contested instead.
