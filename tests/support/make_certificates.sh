@@ -3,6 +3,7 @@
 # Makes certificates for tests in the folder $1: of an authority, good ones and bad ones.
 set -eu
 umask 077
+mkdir -p "$1"
 cd "$1"
 
 # An authority: name.

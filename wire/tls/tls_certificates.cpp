@@ -154,6 +154,8 @@ Result<void> TlsCertificates::open_context() {
                                const_cast<char*>(kSignatures)) != 1) {  // NOLINT(*-const-cast)
     return Error{ErrorKind::kSystem, "OpenSSL cannot be prepared for certificates"};
   }
+  // What is sent is what the user's file holds, and no certificate of the authority.
+  library_.context_control(context_, SSL_CTRL_MODE, SSL_MODE_NO_AUTO_CHAIN, nullptr);
   // RSA of 2048 bits at least, and no SHA-1.
   library_.context_set_security_level(context_, 2);
   library_.context_set_verify(context_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);

@@ -86,6 +86,8 @@ class TlsSession {
   /// Returns true if the handshake is complete: the peer has proved that it knows the key, or has
   /// the private key of a certificate that is trusted.
   [[nodiscard]] bool done() const { return done_; }
+  /// Returns true if the peer has sent a record of TLS, whether the handshake succeeds or not.
+  [[nodiscard]] bool peer_spoke_tls() const { return first_record_seen_; }
   /// Returns the name of the cipher suite, once done.
   [[nodiscard]] std::string cipher() const;
 
