@@ -162,8 +162,8 @@ Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
   const auto used = std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - begin);
   patience.all = std::max(timeout - used, milliseconds(0));
   ServerStream stream(std::move(*socket), server, patience);
-  if (methods.shared.secret) {
-    auto encrypted = stream.encrypt(*methods.shared.secret, static_cast<int>(timeout.count()));
+  if (methods.shared.encrypts()) {
+    auto encrypted = stream.encrypt(methods.shared, static_cast<int>(timeout.count()));
     if (!encrypted) return encrypted.error();
   }
   auto key = choose_method(stream, methods);
@@ -192,8 +192,8 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
     if (!socket) return attempt == 0 ? socket.error() : turned_away;
     ServerConnection connection;
     connection.stream_ = std::make_unique<ServerStream>(std::move(*socket), server, patience);
-    if (methods.shared.secret) {
-      auto encrypted = connection.stream_->encrypt(*methods.shared.secret, timeout_ms);
+    if (methods.shared.encrypts()) {
+      auto encrypted = connection.stream_->encrypt(methods.shared, timeout_ms);
       if (!encrypted) return encrypted.error();
     }
     connection.may_be_clear_ = methods.shared.is_off;
@@ -309,7 +309,8 @@ Result<void> check_clear(const JobMap& map) {
   return Error{ErrorKind::kConfiguration,
                danger +
                    ": give all systems and the server one secret (IMPISHIM_SECRET_FILE, "
-                   "impirun -new-secret), or, on a trusted network, set IMPISHIM_TLS=off in all"};
+                   "impirun -new-secret) or certificates (IMPISHIM_CERTIFICATE), or, on a trusted "
+                   "network, set IMPISHIM_TLS=off in all"};
 }
 
 }  // namespace
@@ -372,9 +373,8 @@ Result<void> ServerConnection::return_to_server() {
   auto socket = connect_to_server(server_, static_cast<int>(patience.leaving.count()));
   if (!socket) return socket.error();
   auto stream = std::make_unique<ServerStream>(std::move(*socket), server_, patience);
-  if (methods->shared.secret) {
-    auto encrypted =
-        stream->encrypt(*methods->shared.secret, static_cast<int>(patience.leaving.count()));
+  if (methods->shared.encrypts()) {
+    auto encrypted = stream->encrypt(methods->shared, static_cast<int>(patience.leaving.count()));
     if (!encrypted) return encrypted;
   }
   auto key = choose_method(*stream, *methods);
