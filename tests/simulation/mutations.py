@@ -154,11 +154,6 @@ MUTATIONS = [
         [("  if (lost.has_end) end_sent_ = false;\n", "")],
     ),
     Mutation(
-        "does not repeat a lost acknowledgement",
-        "stripe_output.cpp",
-        [("  if (lost.peer_ready) acknowledgement_due_ = true;\n", "")],
-    ),
-    Mutation(
         "takes bytes that have come already",
         "stripe_input.cpp",
         [("  if (strand.place == received_) return", "  if (strand.place <= received_) return")],
@@ -182,11 +177,6 @@ MUTATIONS = [
         "does not wake its owner for bytes that wait",
         "striped_channel.cpp",
         [("  announce_ready(!input_.ended() && input_.has_ready());\n", "")],
-    ),
-    Mutation(
-        "does not report the loss of one of several strands",
-        "striped_channel.cpp",
-        [("  if (!lost.slot->has_delivery()) lost.slot->report_loss(error.text);\n", "")],
     ),
 ]
 

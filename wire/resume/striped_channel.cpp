@@ -25,6 +25,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/resume/connection_slot.hpp"
+#include "wire/resume/lasting_channel.hpp"
 #include "wire/resume/stripe_frame.hpp"
 
 namespace impishim::wire {
