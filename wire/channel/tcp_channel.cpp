@@ -20,6 +20,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/channel/silence.hpp"
 #include "wire/channel/tcp_options.hpp"
 
@@ -135,6 +136,13 @@ std::uint64_t TcpChannel::delivered() {
   int queued = 0;  // bytes that are not sent, or not acknowledged
   if (ioctl(socket_.get(), SIOCOUTQ, &queued) != 0) return 0;
   return sent_ - static_cast<std::uint64_t>(queued);
+}
+
+std::optional<RoadState> TcpChannel::road() const {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(socket_.get(), SOL_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  return RoadState{std::chrono::microseconds(info.tcpi_rtt), info.tcpi_total_retrans};
 }
 
 void TcpChannel::shutdown_output() { shutdown(socket_.get(), SHUT_WR); }

@@ -33,6 +33,7 @@ class TcpChannel final : public Channel {
   void shutdown_output() override;
   [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override;
   [[nodiscard]] std::uint64_t delivered() override;
+  [[nodiscard]] std::optional<RoadState> road() const override;
   void close_in_forked_child() override { socket_.reset(); }
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
