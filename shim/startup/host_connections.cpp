@@ -22,6 +22,7 @@
 #include "wire/channel/address.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/delayed_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/connect/handover.hpp"
 #include "wire/connect/host_channels.hpp"
 #include "wire/connect/host_mesh.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/channel/tcp_channel.hpp"
 
+#include <fmt/format.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -92,6 +93,15 @@ ssize_t receive_pieces(int socket, std::span<const iovec> pieces) {
 
 }  // namespace
 
+/// Returns the error of a connection that ended with `error`. The kernel's probes of an idle
+/// connection may find a silent machine before peer_silence() does.
+Error TcpChannel::lost(int error) const {
+  if (error != ETIMEDOUT) return {ErrorKind::kConnection, std::strerror(error)};
+  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(heartbeat_.dead_after());
+  return {ErrorKind::kConnection,
+          fmt::format("its machine has not answered for {} s", silent.count())};
+}
+
 Result<std::size_t> TcpChannel::try_send(std::span<const iovec> pieces) {
   const ssize_t sent = send_pieces(socket_.get(), pieces);
   if (sent >= 0) {
@@ -99,7 +109,7 @@ Result<std::size_t> TcpChannel::try_send(std::span<const iovec> pieces) {
     return static_cast<std::size_t>(sent);
   }
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
-  return Error{ErrorKind::kConnection, std::strerror(errno)};
+  return lost(errno);
 }
 
 Result<std::size_t> TcpChannel::try_receive(std::span<const iovec> pieces) {
@@ -107,7 +117,7 @@ Result<std::size_t> TcpChannel::try_receive(std::span<const iovec> pieces) {
   if (received > 0) return static_cast<std::size_t>(received);
   if (received == 0) return Error{ErrorKind::kConnection, "end of stream"};
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
-  return Error{ErrorKind::kConnection, std::strerror(errno)};
+  return lost(errno);
 }
 
 std::uint32_t TcpChannel::epoll_events() const {

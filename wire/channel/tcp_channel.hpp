@@ -38,6 +38,8 @@ class TcpChannel final : public Channel {
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
  private:
+  [[nodiscard]] Error lost(int error) const;
+
   Descriptor socket_;
   std::string peer_name_;
   std::uint64_t sent_ = 0;
