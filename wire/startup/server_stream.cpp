@@ -68,7 +68,7 @@ Result<void> ServerStream::encrypt(const SharedSecret& shared, int timeout_ms) {
   auto terms = terms_with_server(shared, server_);
   if (!terms) return terms.error();
   std::vector<TlsLink> links;
-  links.push_back({std::move(socket_), std::move(*terms), "the rendezvous server at " + server_});
+  links.push_back({std::move(socket_), *terms, "the rendezvous server at " + server_});
   auto channels = make_tls_channels(std::move(links), timeout_ms);
   if (!channels) {
     return Error{

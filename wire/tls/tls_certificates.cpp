@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/pemerr.h>
 #include <openssl/ssl.h>
 #include <openssl/types.h>
@@ -101,9 +102,9 @@ Result<void> parse_certificates(const TlsLibrary& library, const char* variable,
   bool asked = false;
   while (reader.get() != nullptr && certificates.size() < kMostCertificates) {
     X509* one = library.certificate_new(library.providers, nullptr);
-    // This frees the certificate, and clears the pointer, if it fails.
     if (one == nullptr ||
         library.read_certificate(reader.get(), &one, refuse_passphrase, &asked) == nullptr) {
+      library.certificate_free(one);  // null if it was damaged
       break;
     }
     certificates.push_back(one);
@@ -183,18 +184,34 @@ Result<void> TlsCertificates::read_key(const std::string& path) {
   constexpr const char* kVariable = "IMPISHIM_PRIVATE_KEY";
   auto text = read_private_file(kVariable, path, kMostKeyBytes);
   if (!text) return text.error();
-  bool asked = false;
-  {
-    const TextReader reader(library_, *text);
-    key_ = library_.read_private_key(reader.get(), nullptr, refuse_passphrase, &asked,
-                                     library_.providers, nullptr);
-  }
+  const bool locked = parse_key(*text);
   wipe(std::as_writable_bytes(std::span(*text)));
   if (key_ != nullptr) return {};
   return refused(kVariable, path,
-                 asked ? "is protected by a passphrase, which no one can enter for a job: take it "
-                         "off (openssl pkey), and close the file to others"
-                       : "holds no private key: PEM is needed (BEGIN PRIVATE KEY)");
+                 locked ? "is protected by a passphrase, which no one can enter for a job: take it "
+                          "off (openssl pkey), and close the file to others"
+                        : "holds no private key: PEM is needed (BEGIN PRIVATE KEY)");
+}
+
+/// Sets the key, or returns true if it is protected by a passphrase. In two steps, because
+/// OpenSSL's function for both leaves the bytes between them in memory.
+bool TlsCertificates::parse_key(const std::string& text) {
+  const TextReader reader(library_, text);
+  unsigned char* bytes = nullptr;
+  long size = 0;
+  char* name = nullptr;
+  bool locked = false;
+  if (library_.read_pem(&bytes, &size, &name, PEM_STRING_EVP_PKEY, reader.get(), refuse_passphrase,
+                        &locked) != 1) {
+    return locked;
+  }
+  locked = std::strcmp(name, PEM_STRING_PKCS8) == 0;
+  const unsigned char* position = bytes;
+  if (!locked)
+    key_ = library_.parse_private_key(nullptr, &position, size, library_.providers, nullptr);
+  library_.clear_free(bytes, static_cast<std::size_t>(size), nullptr, 0);
+  library_.free(name, nullptr, 0);
+  return locked;
 }
 
 /// Checks that the key is that of the certificate, and that OpenSSL accepts both.

@@ -46,6 +46,7 @@ class TlsCertificates {
   [[nodiscard]] Result<void> open_context();
   [[nodiscard]] Result<void> read_chain(const std::string& path);
   [[nodiscard]] Result<void> read_key(const std::string& path);
+  [[nodiscard]] bool parse_key(const std::string& text);
   [[nodiscard]] Result<void> read_authority(const std::string& path);
   [[nodiscard]] Result<void> try_out(const CertificateFiles& files) const;
 

@@ -86,7 +86,10 @@
   APPLY(certificate_free, X509_free)                                      \
   APPLY(certificate_has_key, X509_check_private_key)                      \
   APPLY(read_certificate, PEM_read_bio_X509)                              \
-  APPLY(read_private_key, PEM_read_bio_PrivateKey_ex)                     \
+  APPLY(read_pem, PEM_bytes_read_bio)                                     \
+  APPLY(parse_private_key, d2i_AutoPrivateKey_ex)                         \
+  APPLY(clear_free, CRYPTO_clear_free)                                    \
+  APPLY(free, CRYPTO_free)                                                \
   APPLY(key_free, EVP_PKEY_free)                                          \
   APPLY(bio_new_text, BIO_new_mem_buf)                                    \
   APPLY(bio_free, BIO_free)                                               \
