@@ -24,7 +24,7 @@ struct ResumeLimits {
   /// Time after which a peer that answers nothing, though its machine does, counts as lost; 0:
   /// never.
   std::chrono::seconds answer{0};
-  /// Connections, of those that a channel may have at once, that it asks for at the beginning.
+  /// Number of connections that a channel asks for at the beginning.
   std::size_t first_strands = std::numeric_limits<std::size_t>::max();
 };
 

@@ -11,29 +11,10 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/resume/byte_ranges.hpp"
+#include "wire/resume/pieces.hpp"
 #include "wire/resume/stripe_frame.hpp"
 
 namespace impishim::wire {
-namespace {
-
-std::size_t size_of(std::span<const iovec> pieces) {
-  std::size_t size = 0;
-  for (const iovec& piece : pieces) size += piece.iov_len;
-  return size;
-}
-
-/// Copies the first `size` bytes' worth of `from` to `to`, and returns the part that was filled.
-std::span<iovec> limited(std::span<const iovec> from, std::size_t size, std::span<iovec> to) {
-  std::size_t filled = 0;
-  for (const iovec& piece : from) {
-    if (size == 0) break;
-    to[filled] = {piece.iov_base, std::min(size, piece.iov_len)};
-    size -= to[filled++].iov_len;
-  }
-  return to.first(filled);
-}
-
-}  // namespace
 
 void StripeOutput::begin(std::size_t strand) {
   lose(strand);
