@@ -17,6 +17,7 @@
 #include "shim/error/errors.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
@@ -122,6 +123,7 @@ int Comm_create_from_group(Job& job, MPI_Group group, const char* stringtag, MPI
   const int code = check_from_group(job, call, group, members);
   // A group without members makes no communicator.
   if (code != MPI_SUCCESS || members.empty()) return code;
+  const Indivisible in_progress(job);
   return make_from_group(job, call, members, newcomm);
 }
 

@@ -143,8 +143,12 @@ class Masters {
   std::deque<wire::ReceiveOperation> receives_;
 };
 
+/// What masters tell instead of a context id, which is never 0, if they could not agree.
+constexpr std::uint64_t kNoAgreement = 0;
+
 /// Replaces `value` on all masters by the maximum over them. The group's first member, which is a
-/// master, collects and distributes it.
+/// master, collects and distributes it. If a message of another master is lost, the value is
+/// kNoAgreement on all that go on.
 Result<void> greatest_of_masters(Masters& leaders, const Communicator& group,
                                  std::uint64_t& value) {
   if (group.rank != 0) {
@@ -152,16 +156,19 @@ Result<void> greatest_of_masters(Masters& leaders, const Communicator& group,
     std::uint64_t greatest = 0;
     leaders.receive(0, greatest);
     auto outcome = leaders.wait();
-    value = greatest;
+    value = outcome ? greatest : kNoAgreement;
     return outcome;
   }
   const std::vector<std::int32_t> others(group.masters.begin() + 1, group.masters.end());
   std::vector<std::uint64_t> values(others.size());
   for (std::size_t i = 0; i < others.size(); ++i) leaders.receive(others[i], values[i]);
-  if (auto outcome = leaders.wait(); !outcome) return outcome;
+  const auto collected = leaders.wait();
   for (const std::uint64_t each : values) value = std::max(value, each);
+  if (!collected) value = kNoAgreement;
   for (const std::int32_t other : others) leaders.send(other, value);
-  return leaders.wait();
+  // One that is lost now is lost in the new communicator.
+  const auto told = leaders.wait();
+  return collected.ok() && !told.ok() && told.error().kind != ErrorKind::kLost ? told : collected;
 }
 
 }  // namespace
@@ -202,7 +209,12 @@ int meet_as_group(Job& job, const Communicator& parent, const RankList& members,
                         &request);  // the master is the first of the local members
   if (code == MPI_SUCCESS) code = poll_native(job, request);
   if (code != MPI_SUCCESS) return code;
-  if (!outcome) return raise(parent.handle, kFunction, outcome.error());
+  if (outcome && value == kNoAgreement)
+    outcome = Error{ErrorKind::kLost, "the members of the group could not agree: one is lost"};
+  if (!outcome) {
+    vendor::Comm_free(handle);
+    return raise(parent.handle, kFunction, outcome.error());
+  }
   const auto settled = settle_context(job, value);
   if (!settled) return raise(parent.handle, kFunction, settled.error());
   context = *settled;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/survive/survivor_calls.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "shim/comm/blocking_creation.hpp"
+#include "shim/comm/communicator_make.hpp"
+#include "shim/comm/context.hpp"
+#include "shim/comm/group_meeting.hpp"
+#include "shim/entry_points.hpp"
+#include "shim/error/errors.hpp"
+#include "shim/group/group.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
+#include "shim/survive/agreement.hpp"
+#include "shim/values/rank_list.hpp"
+#include "shim/values/survivor_agreement.hpp"
+#include "shim/vendor.hpp"
+#include "wire/message/operation.hpp"
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// Returns the members that are in a set of systems, or those that are not.
+RankList members_in(const Job& job, const Communicator& communicator, std::uint64_t systems,
+                    bool in) {
+  RankList members;
+  for (const wire::WorldRank member : communicator.members) {
+    const auto system = static_cast<unsigned>(job.map.proc(member).client);
+    if (((systems >> system & 1U) != 0) == in) members.push_back(member);
+  }
+  return members;
+}
+
+int check_intra(const Communicator& communicator, const char* function) {
+  if (communicator.inter == nullptr) return MPI_SUCCESS;
+  return raise(communicator.handle, MPI_ERR_COMM, function, "not for intercommunicators");
+}
+
+/// Returns this process's words of an agreement.
+AgreedWords own_words(Job& job, const Communicator& communicator) {
+  handle_new_losses(job);
+  return {.flags = ~std::uint64_t{0},
+          .acknowledged = communicator.acknowledged.load(),
+          .context = 0,
+          .lost = 0};
+}
+
+}  // namespace
+
+int acknowledge_failures(Job& job, Communicator& communicator) {
+  handle_new_losses(job);
+  communicator.acknowledged = lost_in(job, communicator);
+  job.engine->open_any_source(communicator.context);
+  return MPI_SUCCESS;
+}
+
+int acknowledged_group(Job& job, const Communicator& communicator, MPI_Group* failed) {
+  return make_group(job, members_in(job, communicator, communicator.acknowledged.load(), true),
+                    failed);
+}
+
+int agree(Job& job, Communicator& communicator, int* flag) {
+  constexpr const char* kFunction = "MPIX_Comm_agree";
+  int code = check_intra(communicator, kFunction);
+  if (code != MPI_SUCCESS) return code;
+  AgreedWords words = own_words(job, communicator);
+  words.flags = static_cast<std::uint32_t>(*flag);
+  code = agree_among_survivors(job, communicator, words);
+  if (code != MPI_SUCCESS) return code;
+  *flag = static_cast<int>(static_cast<std::uint32_t>(words.flags));
+  if ((words.lost & ~words.acknowledged) == 0) return MPI_SUCCESS;
+  return raise(communicator.handle, proc_failed_class(), kFunction,
+               "a member is lost, and not all others have acknowledged that "
+               "(MPIX_Comm_failure_ack)");
+}
+
+int shrink(Job& job, Communicator& communicator, MPI_Comm* newcomm) {
+  constexpr const char* kFunction = "MPIX_Comm_shrink";
+  int code = check_intra(communicator, kFunction);
+  if (code != MPI_SUCCESS) return code;
+  AgreedWords words = own_words(job, communicator);
+  // Any member may be lost before it has told its proposal, so all propose one.
+  words.context = propose_context(job, true, &communicator);
+  code = agree_among_survivors(job, communicator, words);
+  if (code != MPI_SUCCESS) return code;
+  const auto context = settle_context(job, words.context);
+  if (!context) return raise(communicator.handle, kFunction, context.error());
+  RankList members = members_in(job, communicator, words.lost, false);
+  const int tag = static_cast<int>(communicator.agreements.load() % 16384);
+  *newcomm = MPI_COMM_NULL;
+  code = make_local_part(job, communicator, members, tag, newcomm);
+  if (code != MPI_SUCCESS) return code;
+  const BlockingCreation creation(
+      job, [&](std::uint64_t& value) { return greatest_among(job, *newcomm, value); });
+  if (creation.code() != MPI_SUCCESS) return creation.code();
+  return make_communicator(job, communicator.handle, newcomm, *context, std::move(members));
+}
+
+#ifdef IMPISHIM_HAVE_MPIX_Comm_agree
+namespace calls {
+
+int MPIX_Comm_failure_ack(Job& job, MPI_Comm comm) {
+  Communicator* communicator = spanning(&job, comm);
+  return communicator == nullptr ? vendor::MPIX_Comm_failure_ack(comm)
+                                 : acknowledge_failures(job, *communicator);
+}
+
+int MPIX_Comm_failure_get_acked(Job& job, MPI_Comm comm, MPI_Group* failedgrp) {
+  const Communicator* communicator = spanning(&job, comm);
+  return communicator == nullptr ? vendor::MPIX_Comm_failure_get_acked(comm, failedgrp)
+                                 : acknowledged_group(job, *communicator, failedgrp);
+}
+
+int MPIX_Comm_revoke(Job& job, MPI_Comm comm) {
+  Communicator* communicator = spanning(&job, comm);
+  return communicator == nullptr ? vendor::MPIX_Comm_revoke(comm) : revoke(job, *communicator);
+}
+
+int MPIX_Comm_shrink(Job& job, MPI_Comm comm, MPI_Comm* newcomm) {
+  Communicator* communicator = spanning(&job, comm);
+  return communicator == nullptr ? vendor::MPIX_Comm_shrink(comm, newcomm)
+                                 : shrink(job, *communicator, newcomm);
+}
+
+int MPIX_Comm_agree(Job& job, MPI_Comm comm, int* flag) {
+  Communicator* communicator = spanning(&job, comm);
+  return communicator == nullptr ? vendor::MPIX_Comm_agree(comm, flag)
+                                 : agree(job, *communicator, flag);
+}
+
+}  // namespace calls
+#endif
+
+}  // namespace impishim::shim
