@@ -23,7 +23,7 @@ namespace {
 
 /// Rounds of progress between two readings of the clock, and the time between two looks for notices.
 constexpr std::uint32_t kRoundsPerReading = 16;
-constexpr std::chrono::milliseconds kPollInterval{5};
+constexpr std::chrono::milliseconds kLookInterval{5};
 
 FailureNotice revocation_of(const Job& job, const Communicator& communicator) {
   return {.context = communicator.context,
@@ -56,7 +56,7 @@ void read_revocations(Job& job) {
   if (++rounds % kRoundsPerReading != 0) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < next) return;
-  next = now + kPollInterval;
+  next = now + kLookInterval;
   job.failure_notices.poll(job);
   for (FailureNotice& notice : job.failure_notices.take_revocations()) {
     const auto communicators = job.communicators.all();

@@ -39,7 +39,7 @@ RankList members_in(const Job& job, const Communicator& communicator, std::uint6
   return members;
 }
 
-int check_intra(const Communicator& communicator, const char* function) {
+int check_one_group(const Communicator& communicator, const char* function) {
   if (communicator.inter == nullptr) return MPI_SUCCESS;
   return raise(communicator.handle, MPI_ERR_COMM, function, "not for intercommunicators");
 }
@@ -69,7 +69,7 @@ int acknowledged_group(Job& job, const Communicator& communicator, MPI_Group* fa
 
 int agree(Job& job, Communicator& communicator, int* flag) {
   constexpr const char* kFunction = "MPIX_Comm_agree";
-  int code = check_intra(communicator, kFunction);
+  int code = check_one_group(communicator, kFunction);
   if (code != MPI_SUCCESS) return code;
   AgreedWords words = own_words(job, communicator);
   words.flags = static_cast<std::uint32_t>(*flag);
@@ -84,7 +84,7 @@ int agree(Job& job, Communicator& communicator, int* flag) {
 
 int shrink(Job& job, Communicator& communicator, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPIX_Comm_shrink";
-  int code = check_intra(communicator, kFunction);
+  int code = check_one_group(communicator, kFunction);
   if (code != MPI_SUCCESS) return code;
   AgreedWords words = own_words(job, communicator);
   // Any member may be lost before it has told its proposal, so all propose one.

@@ -8,6 +8,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from network_test import Network, inside  # noqa: E402
 from support import ARGUMENTS, Case, Server, impirun, main  # noqa: E402
 
 # The programs of systems 0, 2, ... and those of 1, 3, ...
@@ -97,6 +99,29 @@ class Survive(Case):
                 self.assertEqual(server.end(), 1, server)
                 self.assertEqual(server.err.count("client 1 at"), 2, server)
                 self.assertIn("the others have finished without it", server.err, server)
+
+    def test_cut_network(self):
+        """Systems 0 and 2 stand on one side of a network that is cut, system 1 on the other. The
+        roads are tried again for a while first."""
+        tries = {"IMPISHIM_RECONNECT": "2", "IMPISHIM_HEARTBEAT": "1"}
+        with Network() as network:
+            server = inside(network.left, "-server", "3", **tries)
+            address = server.await_line("out", ":")
+            sides = (network.left, network.right, network.left)
+            runs = [
+                inside(
+                    side, "-client", str(n), address, "-np", "1", SURVIVORS[n % 2], "cut", **tries
+                )
+                for n, side in enumerate(sides)
+            ]
+            with server, runs[0], runs[1], runs[2]:
+                runs[1].await_line("out", "waits")
+                network.cut()
+                for run in (runs[0], runs[2]):
+                    self.assertEqual(run.end(), 0, run)
+                    self.assertIn("went on", run.out, run)
+                self.assertEqual(server.end(), 1, server)
+                runs[1].end()
 
     def test_shrink(self):
         self.shrinks_to(2, (1, 1, 1), "-w-")

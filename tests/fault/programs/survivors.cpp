@@ -2,7 +2,8 @@
 // A job of three systems of which the second dies while the others wait for it. They end what they
 // wait in with an error, and go on among themselves.
 //
-// Usage: survivors WAY [fatal|handler]. WAY: what the others wait in. `fatal`: the last process has
+// Usage: survivors WAY [fatal|handler]. WAY: what the others wait in; `cut`: in a receive, and the
+// second system does not die, but waits for the first one. `fatal`: the last process has
 // MPI_ERRORS_ARE_FATAL, so the job ends. `handler`: they have an error handler of their own.
 #include "impishim/ulfm.h"
 
@@ -109,6 +110,11 @@ void wait_for_any(const World& world) {
   }
 }
 
+void receive_from(int from) {
+  int value = 0;
+  expect_loss(MPI_Recv(&value, 1, MPI_INT, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
 /// Waits for the lost system in the way that the test names, until the call returns an error.
 void wait_for_lost(const World& world, const std::string& way) {
   const int lost = world.lost.front();
@@ -116,11 +122,8 @@ void wait_for_lost(const World& world, const std::string& way) {
   const int one = 1;
   std::vector<char> large(4U << 20U);
   const std::map<std::string, std::function<void()>> ways{
-      {"recv",
-       [&] {
-         expect_loss(
-             MPI_Recv(&value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-       }},
+      {"recv", [&] { receive_from(lost); }},
+      {"cut", [&] { receive_from(lost); }},
       {"probe", [&] { expect_loss(MPI_Probe(lost, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); }},
       {"mprobe",
        [&] {
@@ -253,6 +256,14 @@ int main(int argc, char** argv) {
   if (mode != "fatal" || world.rank != world.size - 1)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (world.system == kLostSystem && way == "cut") {
+    std::printf("survivors: rank %d waits\n", world.rank);
+    std::fflush(stdout);
+    int value = 0;
+    MPI_Recv(&value, 1, MPI_INT, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+  }
   if (world.system == kLostSystem) {
     // So that most of the others wait when it comes; the rest may be early.
     usleep(300'000);
