@@ -7,7 +7,8 @@ Runs with and without them take turns, round after round; a row's figure is the 
 rounds' differences or ratios. Ends with the cause if a run fails.
 
 Where network namespaces can be made, also what gets through a road of 1 Gbit/s (tbf) whose round
-trip is 50 ms (by IMPISHIM_TEST_DELAY_MS, which delays what has arrived: TCP itself sees no delay).
+trip is 50 ms (by IMPISHIM_TEST_DELAY_MS, which delays what has arrived: TCP itself sees no delay), and
+what two roads carry together (IMPISHIM_STREAMS), one of them of another rate.
 """
 
 import os
@@ -100,13 +101,14 @@ def rows_of(mpi, way, pairs):
 
 
 class ThinRoad:
-    """Two network namespaces with a cable of RATE between them."""
+    """Two network namespaces with cables between them, one for each rate in Mbit/s."""
 
-    RATE = 1e9 / 8  # bytes per second
+    RATE = 1e9 / 8  # bytes per second, of the first cable
     FAR = "10.97.0.1"
 
-    def __init__(self):
+    def __init__(self, rates=(1000,)):
         self.ends = [f"impishim-road-{side}-{os.getpid()}" for side in "ab"]
+        self.rates = rates
 
     def command(self, *words):
         subprocess.run(words, check=True, capture_output=True, text=True)
@@ -115,22 +117,29 @@ class ThinRoad:
         try:
             for end in self.ends:
                 self.command("ip", "netns", "add", end)
-            one, other = self.ends
-            cable = ("link", "add", "cable", "netns", one, "type", "veth", "peer")
-            self.command("ip", *cable, "name", "cable", "netns", other)
-            for number, end in enumerate(self.ends, 1):
-                self.command(
-                    "ip", "-n", end, "address", "add", f"10.97.0.{number}/24", "dev", "cable"
-                )
-                for device in ("lo", "cable"):
-                    self.command("ip", "-n", end, "link", "set", device, "up")
-                # A queue of 5 ms, as a switch has.
-                shape = ("tbf", "rate", "1gbit", "burst", "128kb", "latency", "5ms")
-                self.command("tc", "-n", end, "qdisc", "add", "dev", "cable", "root", *shape)
+            for cable, rate in enumerate(self.rates):
+                self.lay(cable, rate)
         except (OSError, subprocess.CalledProcessError) as error:
             self.__exit__()
             return getattr(error, "stderr", None) or str(error)
         return None
+
+    def lay(self, cable, rate):
+        one, other = self.ends
+        name = f"cable{cable}"
+        ends = ("link", "add", name, "netns", one, "type", "veth", "peer")
+        self.command("ip", *ends, "name", name, "netns", other)
+        for number, end in enumerate(self.ends, 1):
+            address = f"10.{97 + cable}.0.{number}/24"
+            self.command("ip", "-n", end, "address", "add", address, "dev", name)
+            for device in ("lo", name):
+                self.command("ip", "-n", end, "link", "set", device, "up")
+            # A queue of 5 ms, as a switch has.
+            shape = ("tbf", "rate", f"{rate}mbit", "burst", "128kb", "latency", "5ms")
+            self.command("tc", "-n", end, "qdisc", "add", "dev", name, "root", *shape)
+
+    def addresses(self, end):
+        return ",".join(f"10.{97 + cable}.0.{end + 1}" for cable in range(len(self.rates)))
 
     def __exit__(self, *_):
         for end in self.ends:
@@ -143,6 +152,9 @@ class ThinRoad:
 LARGE = 512 << 20
 DELAY_MS = 25
 ONE_GOAL, BESIDE_GOAL, ENCRYPTED_GOAL = 0.9, 1.2, 0.99
+# Rates of two roads that are used together, in Mbit/s, and the share of their sum, of which the
+# headers of TCP and Ethernet take 0.05.
+PAIRS = {(500, 500): 0.9, (1000, 100): 0.9}
 
 
 def cross(road, build, mpi, variables, rounds):
@@ -172,7 +184,7 @@ def cross(road, build, mpi, variables, rounds):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment,
+            env={**environment, "IMPISHIM_HOST_ADDRESS": road.addresses(end)},
         )
         for end in (0, 1)
     ]
@@ -223,6 +235,38 @@ def thin_rows(build, mpi, rounds):
     return rows
 
 
+def pair_rows(build, mpi, rounds):
+    """The rows of two roads at once, or the reason why there are none."""
+    rows = []
+    for rates, goal in PAIRS.items():
+        road = ThinRoad(rates)
+        refused = road.__enter__()
+        if refused is not None:
+            return refused
+        try:
+            variables = {"IMPISHIM_TLS": "off", "IMPISHIM_STREAMS": "2"}
+            variables["IMPISHIM_TEST_DELAY_MS"] = "0"
+            found = cross(road, build, mpi, variables, rounds)
+        finally:
+            road.__exit__()
+        figure = found["one"] / (sum(rates) * 1e6 / 8)
+        verdict = "pass" if figure * TOLERANCE >= goal else "short"
+        name = (
+            f"{mpi}: one message of 512 MiB over {rates[0]} + {rates[1]} Mbit/s, share of the sum"
+        )
+        rows.append(
+            {
+                "group": "pair",
+                "name": name,
+                "figure": figure,
+                "goal": goal,
+                "verdict": verdict,
+                "found": found,
+            }
+        )
+    return rows
+
+
 def main():
     parser = rounds_parser(__doc__, 9)
     arguments = parser.parse_args()
@@ -246,10 +290,11 @@ def main():
     print(f"\n1 Gbit/s, round trip {2 * DELAY_MS} ms; each figure the median of 3 in one run\n")
     for mpi in ("mpich", "openmpi"):
         thin = thin_rows(build, mpi, 3)
-        if isinstance(thin, str):
-            print(f"  not measured: no namespaces or no tbf here: {thin.strip()}")
+        pairs = thin if isinstance(thin, str) else pair_rows(build, mpi, 3)
+        if isinstance(pairs, str):
+            print(f"  not measured: no namespaces or no tbf here: {pairs.strip()}")
             break
-        for each in thin:
+        for each in (*thin, *pairs):
             rows.append(each)
             print(
                 f"  {each['name']:<64}{each['figure']:>8.3f}{each['goal']:>7.2f} {each['verdict']}",

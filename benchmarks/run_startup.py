@@ -8,8 +8,10 @@ Contestants take turns, round after round; a row's ratio is the median of the ro
 with the cause if a run fails. """
 
 import os
+import pathlib
 import statistics
 import subprocess
+import tempfile
 import time
 
 from harness import describe_machine, enter_scheduling_group, fail, report, rounds_parser, run
@@ -29,7 +31,7 @@ LAUNCHERS = {
 }
 
 
-def joined(build, mpi, program, shape):
+def joined(build, mpi, program, shape, _):
     sections = []
     for ranks in shape:
         sections += [":"] if sections else []
@@ -39,29 +41,42 @@ def joined(build, mpi, program, shape):
     return time.monotonic() - began
 
 
-def plain(_, mpi, program, shape):
+def launch_plain(mpi, program, ranks, folder):
+    """Starts a launcher with a folder of its own for temporary files: Open MPI's launchers that start
+    at the same moment fail when two of them make the same folder."""
+    folder.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [*LAUNCHERS[mpi], "-np", str(ranks), str(program)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **VARIABLES, "OMPI_MCA_orte_tmpdir_base": str(folder)},
+    )
+
+
+def end(started):
+    for process in started:
+        process.terminate()
+    for process in started:
+        process.wait()
+
+
+def plain(_, mpi, program, shape, folder):
     """All launchers at once, until the last has ended."""
-    environment = {**os.environ, **VARIABLES}
     began = time.monotonic()
     started = [
-        subprocess.Popen(
-            [*LAUNCHERS[mpi], "-np", str(ranks), str(program)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for ranks in shape
+        launch_plain(mpi, program, ranks, folder / str(number))
+        for number, ranks in enumerate(shape)
     ]
     for process in started:
         try:
             _, errors = process.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
-            for each in started:
-                each.terminate()
+            end(started)
             fail(f"no end within {LIMIT_S} s: {process.args}")
         if process.returncode != 0:
+            end(started)
             fail(f"exit code {process.returncode}: {process.args}\n{errors[-2000:]}")
     return time.monotonic() - began
 
@@ -69,10 +84,12 @@ def plain(_, mpi, program, shape):
 def measure(build, mpi, shape, rounds):
     program = build / "tests/programs" / f"bench_startup_{mpi}"
     pairs = []
-    for turn in range(rounds):
-        order = [joined, plain] if turn % 2 == 0 else [plain, joined]
-        times = {contestant: contestant(build, mpi, program, shape) for contestant in order}
-        pairs.append((times[joined], times[plain]))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for turn in range(rounds):
+            order = [joined, plain] if turn % 2 == 0 else [plain, joined]
+            times = {each: each(build, mpi, program, shape, folder) for each in order}
+            pairs.append((times[joined], times[plain]))
     return pairs
 
 

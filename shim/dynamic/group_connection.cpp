@@ -126,9 +126,11 @@ class GroupConnection {
       return refuse(call_.comm, call_.function,
                     "a member's system runs another IMPI implementation");
     if (job_.map.at_start().values().encrypted)
-      return refuse(call_.comm, call_.function,
-                    "the job is encrypted (IMPISHIM_SECRET, IMPISHIM_TLS), and connections with "
-                    "other jobs cannot be: set IMPISHIM_TLS=off to send everything in clear");
+      return refuse(
+          call_.comm, call_.function,
+          "the job is encrypted (IMPISHIM_SECRET, IMPISHIM_CERTIFICATE, IMPISHIM_TLS), and "
+          "connections with "
+          "other jobs cannot be: set IMPISHIM_TLS=off to send everything in clear");
     const bool behind_gateway = std::ranges::any_of(local_, [&](wire::WorldRank rank) {
       return job_.map.host(job_.map.proc(rank).host).gateway >= 0;
     });

@@ -22,6 +22,7 @@
 #include "wire/channel/address.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/delayed_channel.hpp"
+#include "wire/channel/tcp_options.hpp"
 #include "wire/connect/handover.hpp"
 #include "wire/connect/host_channels.hpp"
 #include "wire/connect/host_mesh.hpp"
@@ -147,6 +148,14 @@ Result<std::unique_ptr<wire::Reconnector>> make_resumable(
   return reconnector;
 }
 
+/// Returns the options of connections. A channel of several ones gives each only what it can carry.
+wire::TcpOptions tcp_options(const JoiningProcess& process) {
+  constexpr int kMostUnsent = 1 << 17;
+  wire::TcpOptions options = process.settings.tcp;
+  if (process.map.values().streams != 1) options.most_unsent = kMostUnsent;
+  return options;
+}
+
 /// Makes the channels over this process's connections.
 Result<HostConnections> make_channels(const JoiningProcess& process, HostConnectors& connectors,
                                       StartupWatch& watch) {
@@ -164,7 +173,7 @@ Result<HostConnections> make_channels(const JoiningProcess& process, HostConnect
   std::optional<wire::RepairTerms> terms;
   if (resumes) {
     terms.emplace(wire::RepairTerms{process.map, process.here, *connectors.secret, relay,
-                                    process.settings.tcp,
+                                    tcp_options(process),
                                     std::chrono::seconds(process.settings.answer_time)});
     for (const auto& [host, socket] : own->connections)
       links.push_back(wire::describe_link(*terms, host, socket));
@@ -173,7 +182,7 @@ Result<HostConnections> make_channels(const JoiningProcess& process, HostConnect
   // The other hosts may still be connecting, within the same timeout.
   auto channels =
       wire::make_host_channels(process.map, process.here, std::move(own->connections),
-                               {connectors.secret, 2 * kConnectTimeoutMs, process.settings.tcp});
+                               {connectors.secret, 2 * kConnectTimeoutMs, tcp_options(process)});
   if (!channels) return channels.error();
   made.channels = std::move(*channels);
   if (resumes && (!made.channels.empty() || own->doors.listener)) {

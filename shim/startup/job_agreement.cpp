@@ -241,6 +241,7 @@ Result<JobEntry> enter_job(const JobSettings& settings, const SystemPlan& plan, 
                                 .max_channels = settings.max_channels,
                                 .lanes = settings.lanes,
                                 .reconnect = settings.reconnect,
+                                .streams = settings.streams,
                                 .has_gateways = has_gateways};
     entered = enter_at_server(settings, size);
     if (entered) {
@@ -286,6 +287,7 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
       agreed->own_server = std::move(entry.own_server);
       agreed->map.set_lanes(settings.lanes);
       agreed->map.set_reconnect(settings.reconnect);
+      agreed->map.set_streams(settings.streams);
       encoded = wire::encode_job_map(agreed->map);
     }
   }

@@ -28,8 +28,9 @@ struct JobSettings {
   int lanes = 1;                                 ///< IMPISHIM_LANES
   /// IMPISHIM_RECONNECT: seconds for which a lost connection is tried again.
   std::int32_t reconnect = wire::kReconnectAuto;
-  int answer_time = 0;   ///< IMPISHIM_ANSWER_TIME: seconds; 0: no limit
-  wire::TcpOptions tcp;  ///< IMPISHIM_HEARTBEAT, IMPISHIM_CONGESTION
+  std::int32_t streams = 1;  ///< IMPISHIM_STREAMS; wire::kStreamsAuto: as the road needs
+  int answer_time = 0;       ///< IMPISHIM_ANSWER_TIME: seconds; 0: no limit
+  wire::TcpOptions tcp;      ///< IMPISHIM_HEARTBEAT, IMPISHIM_CONGESTION
   /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.
   std::string gateways;
   std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces

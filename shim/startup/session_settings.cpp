@@ -119,12 +119,27 @@ Result<void> read_listening(JobSettings& request) {
              "address at which others reach this machine, and IMPISHIM_PORT to the port there");
 }
 
+/// Reads IMPISHIM_STREAMS, after IMPISHIM_RECONNECT.
+Result<void> read_streams(JobSettings& request) {
+  const char* text = secure_getenv("IMPISHIM_STREAMS");
+  if (text == nullptr) return {};
+  const auto streams = wire::parse_streams(text);
+  if (!streams) return bad("IMPISHIM_STREAMS", text, "auto or a number from 1 to 16 is needed");
+  request.streams = *streams;
+  if (*streams == 1 || request.reconnect != 0) return {};
+  return bad("IMPISHIM_STREAMS", text,
+             "only connections that are taken up again can be several: IMPISHIM_RECONNECT must not "
+             "be 0");
+}
+
 /// Reads the options of connections: how long they last without answers, how long lost ones are
 /// tried again, and how fast they send.
 Result<void> read_connections(JobSettings& request) {
   constexpr int kMostHeartbeat = 3600;
   auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, request.reconnect);
   if (!reconnect) return reconnect;
+  auto streams = read_streams(request);
+  if (!streams) return streams;
   constexpr int kLeastAnswerTime = 10;
   auto answer = read_variable("IMPISHIM_ANSWER_TIME", 0, wire::kMostReconnect, request.answer_time);
   if (!answer) return answer;

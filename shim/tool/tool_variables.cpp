@@ -74,6 +74,8 @@ std::span<const ToolSetting> tool_settings() {
       text_setting("impishim_reconnect", "IMPISHIM_RECONNECT",
                    "seconds for which a lost connection between hosts is tried again; empty: 60 "
                    "between machines"),
+      text_setting("impishim_streams", "IMPISHIM_STREAMS",
+                   "connections of a channel between hosts at once: a number or auto; empty: 1"),
       number_setting("impishim_heartbeat", "IMPISHIM_HEARTBEAT", 5,
                      "seconds between two probes of an idle connection"),
       number_setting("impishim_answer_time", "IMPISHIM_ANSWER_TIME", 0,

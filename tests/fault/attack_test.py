@@ -23,6 +23,9 @@ from network_test import ip, made_namespaces  # noqa: E402
 from support import ARGUMENTS, Case, Run, main  # noqa: E402
 
 ATTACKER = pathlib.Path(__file__).resolve().parent / "attacker.py"
+MAKE_CERTIFICATES = (
+    pathlib.Path(__file__).resolve().parent.parent / "support" / "make_certificates.sh"
+)
 HOLDING_PROXY = pathlib.Path(__file__).resolve().parent / "holding_proxy.py"
 OTHER_USER = 65534
 HOSTS = ("127.0.0.5", "127.0.0.6")
@@ -206,6 +209,25 @@ class Attacks(Case):
             b"the pass phrase",
             struct.pack(">Q", 8103957724619),
             b"known to both",
+            b"COLL",
+            b"IMPISHIM",
+        ):
+            self.assertNotIn(secret, heard)
+
+    def test_an_eavesdropper_hears_nothing_of_a_job_with_certificates(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["sh", MAKE_CERTIFICATES, folder], check=True)
+            heard = self.overheard(
+                IMPISHIM_CERTIFICATE=f"{folder}/server.pem",
+                IMPISHIM_PRIVATE_KEY=f"{folder}/server.key",
+                IMPISHIM_AUTHORITY=f"{folder}/authority.pem",
+            )
+        self.assertGreater(len(heard), 1000)
+        for secret in (
+            b"the pass phrase",
+            struct.pack(">Q", 8103957724619),
+            b"server.example",
+            b"authority",
             b"COLL",
             b"IMPISHIM",
         ):

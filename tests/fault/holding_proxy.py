@@ -11,18 +11,27 @@ import struct
 import sys
 import threading
 
-SIZE = 7 * 4  # bytes of a size (docs/protocol.md)
-SIZE_LABEL = b"COLL" + struct.pack(">II", 4 + SIZE, 0x0F00)
-SIZE_BYTES = len(SIZE_LABEL) + SIZE
+COMMAND = b"COLL"
+SYSTEM_SIZE = struct.pack(">I", 0x0F00)
 RELEASED = threading.Event()
+
+
+def has_size(said):
+    """True once a whole label SYSTEM_SIZE was said (docs/protocol.md)."""
+    at = said.find(COMMAND)
+    while at >= 0:
+        length, label = said[at + 4 : at + 8], said[at + 8 : at + 12]
+        if label == SYSTEM_SIZE:
+            return len(said) >= at + 8 + struct.unpack(">I", length)[0]
+        at = said.find(COMMAND, at + 1)
+    return False
 
 
 def pass_on(source, target, holds):
     said = b""
     while data := source.recv(65536):
         if holds:
-            at = said.find(SIZE_LABEL)
-            if at >= 0 and len(said) >= at + SIZE_BYTES:
+            if has_size(said):
                 RELEASED.wait()
                 holds = False
             said += data

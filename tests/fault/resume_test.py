@@ -44,6 +44,17 @@ def reset():
     return sockets("-K", "-tnH", ports).count("ESTAB")
 
 
+def reset_one():
+    """Resets one connection of the hosts' ports, if there is one."""
+    ports = f"sport >= :{PORTS[0]} and sport <= :{PORTS[1]}"
+    found = re.findall(r"\S+:(\d+) +\S+:(\d+) *$", sockets("-tnH", ports), re.MULTILINE)
+    if not found:
+        return 0
+    near, far = random.choice(found)
+    both = f"( sport = :{near} and dport = :{far} )"
+    return sockets("-K", "-tnH", both).count("ESTAB")
+
+
 def reset_relayed(namespace):
     """Resets the connections to the relay over which much has gone, and not those to the server,
     which has the same port."""
@@ -81,12 +92,12 @@ VARIABLES = {
 
 
 class Resets(Case):
-    def survives(self, *words, **variables):
+    def survives(self, *words, reset_some=reset, **variables):
         """Cuts for four seconds, at random times. Nothing is lost, and nothing comes twice."""
         section = words or ("-np", "2", *soak(6))
         with impirun(*section, ":", *section, **VARIABLES, **variables) as run:
             run.await_line("out", "soaking")
-            cuts = reset_again_and_again(4)
+            cuts = reset_again_and_again(4, reset_some)
             self.expect(run, 0)
             self.assertIn("all as they were sent", run.out)
             again = run.err.count("is taken up again")
@@ -104,6 +115,24 @@ class Resets(Case):
 
     def test_of_gateways(self):
         self.survives(IMPISHIM_GATEWAY="0")
+
+    def test_of_several_streams(self):
+        """All of them at once."""
+        self.survives(IMPISHIM_STREAMS="4")
+
+    def test_of_several_streams_one_by_one(self):
+        self.survives(IMPISHIM_STREAMS="4", reset_some=reset_one)
+
+    def test_of_several_encrypted_streams(self):
+        self.survives(
+            IMPISHIM_STREAMS="4", IMPISHIM_SECRET="of the two systems", reset_some=reset_one
+        )
+
+    def test_of_several_streams_of_hosts_of_two_processes(self):
+        self.survives(IMPISHIM_STREAMS="3", IMPISHIM_HOST_PROCS="2", reset_some=reset_one)
+
+    def test_of_several_streams_of_gateways(self):
+        self.survives(IMPISHIM_STREAMS="3", IMPISHIM_GATEWAY="0")
 
     def test_that_nothing_takes_up(self):
         """IMPISHIM_RECONNECT=0: the first one ends the job."""

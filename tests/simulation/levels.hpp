@@ -12,6 +12,9 @@ namespace impishim::wire::test {
 /// Two resumable channels that carry random bytes both ways.
 void run_stream_seed(std::uint64_t seed, SimulationTotals& totals);
 
+/// Two channels of several connections each, as above.
+void run_striped_seed(std::uint64_t seed, SimulationTotals& totals);
+
 /// Engines of several systems that exchange messages over resumable channels.
 void run_engine_seed(std::uint64_t seed, SimulationTotals& totals);
 

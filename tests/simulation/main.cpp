@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs seeds of the simulation until one of them breaks a promise.
-//   resume_simulation --seeds N [--first S] [--level stream|engine|all]
+//   resume_simulation --seeds N [--first S] [--level stream|striped|engine|all]
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -31,6 +31,12 @@ void name_seed(int signal_number) {
   raise(signal_number);
 }
 
+void run_seed(const std::string& level, std::uint64_t seed, SimulationTotals& totals) {
+  if (level == "stream") return run_stream_seed(seed, totals);
+  if (level == "striped") return run_striped_seed(seed, totals);
+  return run_engine_seed(seed, totals);
+}
+
 /// Returns true if no seed breaks a promise.
 bool run_level(const std::string& level, std::uint64_t first, std::uint64_t seeds) {
   const auto begin = std::chrono::steady_clock::now();
@@ -39,7 +45,7 @@ bool run_level(const std::string& level, std::uint64_t first, std::uint64_t seed
     running = fmt::format("{}: seed {} has crashed, or never ends\n", level, seed);
     alarm(kLongestSeed);
     try {
-      (level == "stream" ? run_stream_seed : run_engine_seed)(seed, totals);
+      run_seed(level, seed, totals);
     } catch (const Violation& violation) {
       fmt::print("{}: seed {}: {}\n", level, seed, violation.what());
       return false;
@@ -61,12 +67,12 @@ int run(int argc, char** argv) {
   std::string level = "all";
   app.add_option("--seeds", seeds, "how many seeds to run")->required();
   app.add_option("--first", first, "the first seed");
-  app.add_option("--level", level, "stream, engine or all")
-      ->check(CLI::IsMember({"stream", "engine", "all"}));
+  app.add_option("--level", level, "stream, striped, engine or all")
+      ->check(CLI::IsMember({"stream", "striped", "engine", "all"}));
   CLI11_PARSE(app, argc, argv);
   for (const int each : {SIGABRT, SIGSEGV, SIGALRM}) signal(each, name_seed);
   bool kept = true;
-  for (const std::string each : {"stream", "engine"}) {
+  for (const std::string each : {"stream", "striped", "engine"}) {
     if (level == "all" || level == each) kept = run_level(each, first, seeds) && kept;
   }
   return kept ? 0 : 1;

@@ -25,7 +25,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 60  # seconds for each mutation
 STREAM_SEEDS = 8000
 ENGINE_SEEDS = 2000
-FOUND = re.compile(r"^(stream|engine): seed (\d+)(?:: | has )(.*)", re.MULTILINE)
+FOUND = re.compile(r"^(stream|striped|engine): seed (\d+)(?:: | has )(.*)", re.MULTILINE)
 
 
 @dataclasses.dataclass
@@ -133,6 +133,51 @@ MUTATIONS = [
         "connection_slot.cpp",
         [("  has_delivery_.store(true, std::memory_order_release);\n  delivered_->raise();\n", "")],
     ),
+    Mutation(
+        "does not send again what a lost strand had",
+        "stripe_output.cpp",
+        [("    again_.add({std::max(each.begin, acknowledged_), each.end});\n", "    continue;\n")],
+    ),
+    Mutation(
+        "forgets bytes that a frame needs which has begun",
+        "stripe_output.cpp",
+        [
+            (
+                "    if (each.frame_left > 0) position = std::min(position, each.place);\n",
+                "    continue;\n",
+            )
+        ],
+    ),
+    Mutation(
+        "does not say the end again when its strand is lost",
+        "stripe_output.cpp",
+        [("  if (lost.has_end) end_sent_ = false;\n", "")],
+    ),
+    Mutation(
+        "takes bytes that have come already",
+        "stripe_input.cpp",
+        [("  if (strand.place == received_) return", "  if (strand.place <= received_) return")],
+    ),
+    Mutation(
+        "keeps the rest of a strand's frame for its next connection",
+        "stripe_input.cpp",
+        [("  it.frame_left = 0;\n", "")],
+    ),
+    Mutation(
+        "takes a byte for one that has come early",
+        "stripe_input.cpp",
+        [
+            (
+                "    early_.add({first, strand.place});\n",
+                "    early_.add({first, strand.place + 1});\n",
+            )
+        ],
+    ),
+    Mutation(
+        "does not wake its owner for bytes that wait",
+        "striped_channel.cpp",
+        [("  announce_ready(!input_.ended() && input_.has_ready());\n", "")],
+    ),
 ]
 
 
@@ -184,10 +229,13 @@ def apply(mutation, folder):
     return source
 
 
-def search(program):
+def search(program, file=""):
     """Returns the seed that finds the fault and what it says, or None; and the seconds."""
     begin = time.monotonic()
-    for level, seeds in (("stream", STREAM_SEEDS), ("engine", ENGINE_SEEDS)):
+    levels = [("stream", STREAM_SEEDS), ("engine", ENGINE_SEEDS)]
+    if file.startswith("strip"):
+        levels = [("striped", STREAM_SEEDS)]
+    for level, seeds in levels:
         left = LIMIT - (time.monotonic() - begin)
         try:
             run = subprocess.run(
@@ -218,9 +266,10 @@ def main():
         print("skipped: takes some minutes; set IMPISHIM_LONG_TESTS=1 to run it")
         return 0
     build = Build(arguments.build)
-    unmutated, _ = search(arguments.build / "bin/resume_simulation")
-    if unmutated is not None:
-        sys.exit(f"without a mutation: {unmutated.group(0)}")
+    for file in ("", "striped_channel.cpp"):
+        unmutated, _ = search(arguments.build / "bin/resume_simulation", file)
+        if unmutated is not None:
+            sys.exit(f"without a mutation: {unmutated.group(0)}")
     missed = 0
     for mutation in MUTATIONS:
         if arguments.only not in (None, mutation.name):
@@ -229,7 +278,7 @@ def main():
             folder = pathlib.Path(name)
             program = folder / "mutated_simulation"
             build.make(apply(mutation, folder), program)
-            found, seconds = search(program)
+            found, seconds = search(program, mutation.file)
         if found is None:
             missed += 1
             print(f"NOT FOUND | {mutation.name} | {seconds:.1f} s", flush=True)

@@ -11,6 +11,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/resume/resumable_channel.hpp"
+#include "wire/resume/striped_channel.hpp"
 
 namespace impishim::wire::test {
 namespace {
@@ -22,17 +23,27 @@ constexpr VirtualTime kDelivers = 20 * kMillisecond;
 }  // namespace
 
 SimulatedConnector::SimulatedConnector(VirtualClock& clock, Random& random,
-                                       SimulatedNetwork& network)
-    : clock_(clock), random_(random), network_(network) {
+                                       SimulatedNetwork& network, bool is_first)
+    : clock_(clock), random_(random), network_(network), is_first_(is_first) {
   const auto service = WakeEvent::make().value();
   for (End& end : ends_) end.slot = ConnectionSlot::make(service).value();
 }
 
-std::array<std::unique_ptr<Channel>, 2> SimulatedConnector::first_channels(std::size_t bound) {
+std::array<std::unique_ptr<Channel>, 2> SimulatedConnector::first_channels(
+    std::size_t bound, const std::vector<SimulatedConnector*>& others) {
   auto [near, far] = network_.connect();
   ++connections_;
   // Silent ends ask each other, and none is ever given up.
   const ResumeLimits limits{.kept = bound, .answer = std::chrono::hours(1)};
+  if (!others.empty()) {
+    std::array<StripedChannel::Slots, 2> slots;
+    for (std::size_t end = 0; end < slots.size(); ++end) {
+      slots[end].push_back(ends_[end].slot);
+      for (SimulatedConnector* const each : others) slots[end].push_back(each->ends_[end].slot);
+    }
+    return {StripedChannel::make(std::move(near), std::move(slots[0]), limits).value(),
+            StripedChannel::make(std::move(far), std::move(slots[1]), limits).value()};
+  }
   return {ResumableChannel::make(std::move(near), ends_[0].slot, limits).value(),
           ResumableChannel::make(std::move(far), ends_[1].slot, limits).value()};
 }
@@ -88,7 +99,7 @@ void SimulatedConnector::deliver(std::size_t end, std::unique_ptr<Channel> conne
 }
 
 void SimulatedConnector::give_up(std::size_t end) {
-  if (ends_[end].gone || !ends_[end].lost) return;
+  if (!is_first_ || ends_[end].gone || !ends_[end].lost) return;
   ends_[end].lost = false;
   ends_[end].slot->give_up({ErrorKind::kConnection, "the peer cannot be reached"});
 }

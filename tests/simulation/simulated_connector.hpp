@@ -21,10 +21,14 @@ namespace impishim::wire::test {
 /// good.
 class SimulatedConnector {
  public:
-  SimulatedConnector(VirtualClock& clock, Random& random, SimulatedNetwork& network);
+  /// Of several connectors of a pair, only the first one makes the first connection, and gives up.
+  SimulatedConnector(VirtualClock& clock, Random& random, SimulatedNetwork& network,
+                     bool is_first = true);
 
-  /// Makes a resumable channel of each end of the first connection.
-  [[nodiscard]] std::array<std::unique_ptr<Channel>, 2> first_channels(std::size_t bound);
+  /// Makes a resumable channel of each end of the first connection. With `others`, which must be
+  /// further connectors of the pair, each channel has one more connection from each of them.
+  [[nodiscard]] std::array<std::unique_ptr<Channel>, 2> first_channels(
+      std::size_t bound, const std::vector<SimulatedConnector*>& others = {});
   /// Takes reported losses. Call it after each event.
   void look();
   /// Makes connections that nobody has asked for.
@@ -50,6 +54,7 @@ class SimulatedConnector {
   VirtualClock& clock_;
   Random& random_;
   SimulatedNetwork& network_;
+  bool is_first_;
   std::array<End, 2> ends_;
   bool faults_ = true;
   std::size_t awaited_ = 0;  ///< plans and deliveries that will happen

@@ -51,6 +51,8 @@ void ByteQueue::take(std::span<std::byte> bytes) {
 
 SimulatedNetwork::Ends SimulatedNetwork::connect() {
   auto connection = std::make_shared<SimulatedConnection>();
+  const bool slow = shape_.uneven && random_.one_in(2);
+  connection->most_delay = slow ? 10 * shape_.most_delay : shape_.most_delay;
   std::erase_if(connections_, [](const auto& each) { return each.expired(); });
   connections_.push_back(connection);
   return {std::make_unique<SimulatedChannel>(*this, connection, 0),
@@ -79,7 +81,7 @@ void SimulatedNetwork::carry(const Shared& connection, std::size_t end, std::siz
   while (size > 0 && !stream.broken) {
     const std::size_t part = random_.one_in(3) ? 1 + random_.below(size) : size;
     size -= part;
-    stream.latest = std::max(stream.latest, clock_.now() + delay());
+    stream.latest = std::max(stream.latest, clock_.now() + delay(*connection));
     clock_.at(stream.latest, [connection, end, part] {
       SimulatedStream& arriving = connection->from[end];
       if (arriving.broken) return;
@@ -100,12 +102,12 @@ void SimulatedNetwork::close(const Shared& connection, std::size_t end) {
   if (connection->cut) return;
   connection->cut = true;
   if (resets) out.broken = true;
-  const VirtualTime arrives = std::max(out.latest, clock_.now() + delay());
+  const VirtualTime arrives = std::max(out.latest, clock_.now() + delay(*connection));
   clock_.at(arrives, [connection, end] {
     connection->from[end].ended = true;
     update(*connection);
   });
-  clock_.at(arrives + delay(), [connection, end] {
+  clock_.at(arrives + delay(*connection), [connection, end] {
     connection->from[1 - end].refused = true;
     update(*connection);
   });

@@ -53,6 +53,7 @@ struct SimulatedConnection {
   std::array<SimulatedChannel*, 2> ends = {};  ///< null: closed
   bool cut = false;
   bool silent = false;  ///< the machines do not reach each other
+  VirtualTime most_delay = 0;
 };
 
 struct NetworkShape {
@@ -61,6 +62,8 @@ struct NetworkShape {
   /// A connection with room may take a part of a single header. Otherwise it takes all of it, as a
   /// kernel does.
   bool splits_headers = false;
+  /// Some connections are ten times as slow as others.
+  bool uneven = false;
 };
 
 class SimulatedNetwork {
@@ -82,7 +85,9 @@ class SimulatedNetwork {
   friend class SimulatedChannel;
   using Shared = std::shared_ptr<SimulatedConnection>;
 
-  [[nodiscard]] VirtualTime delay() { return random_.scaled(shape_.most_delay); }
+  [[nodiscard]] VirtualTime delay(const SimulatedConnection& connection) {
+    return random_.scaled(connection.most_delay);
+  }
   [[nodiscard]] std::size_t room(const SimulatedStream& stream) const;
   [[nodiscard]] std::size_t shortened(std::size_t size);
   /// Returns how many of the bytes that are offered a stream takes.

@@ -14,7 +14,6 @@
 #include "tests/simulation/violation.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/resume/resend_buffer.hpp"
 
 namespace impishim::wire::test {
 
@@ -110,8 +109,8 @@ bool StreamEnd::wake_up() {
 
 void StreamEnd::check_memory() const {
   const std::size_t memory = resumable().memory();
-  require(memory <= plan_.bound + 2 * ResendBuffer::kBlockSize,
-          "a channel that may keep {} bytes keeps {}", plan_.bound, memory);
+  require(memory <= plan_.most_memory, "a channel that may keep {} bytes keeps {}",
+          plan_.most_memory, memory);
 }
 
 }  // namespace impishim::wire::test

@@ -12,7 +12,7 @@
 
 #include "tests/simulation/random.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/resume/resumable_channel.hpp"
+#include "wire/resume/lasting_channel.hpp"
 
 namespace impishim::wire::test {
 
@@ -31,6 +31,7 @@ struct StreamPlan {
   std::uint64_t first_received = 0;
   std::size_t most_at_once = 1;
   std::size_t bound = ResumeLimits().kept;
+  std::size_t most_memory = 0;  ///< of the channel
   Watching watching = Watching::kPolls;
 };
 
@@ -57,8 +58,8 @@ class StreamEnd {
   [[nodiscard]] bool closed() const { return channel_ == nullptr; }
 
  private:
-  [[nodiscard]] const ResumableChannel& resumable() const {
-    return static_cast<const ResumableChannel&>(*channel_);
+  [[nodiscard]] const LastingChannel& resumable() const {
+    return static_cast<const LastingChannel&>(*channel_);
   }
   /// Cuts memory into pieces of odd sizes, some of them empty.
   std::span<iovec> cut(std::span<const std::byte> memory);

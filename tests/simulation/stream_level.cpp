@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/simulation/levels.hpp"
 #include "tests/simulation/random.hpp"
@@ -16,6 +17,8 @@
 #include "tests/simulation/stream_end.hpp"
 #include "tests/simulation/violation.hpp"
 #include "tests/simulation/virtual_clock.hpp"
+#include "wire/resume/reorder_buffer.hpp"
+#include "wire/resume/resend_buffer.hpp"
 
 namespace impishim::wire::test {
 namespace {
@@ -29,12 +32,13 @@ constexpr VirtualTime kLongestPause = 2 * kMillisecond;
 
 /// What a seed determines, in the order in which it is drawn.
 struct StreamShape {
-  explicit StreamShape(Random& random) : large(random.one_in(40)) {
+  StreamShape(Random& random, bool with_strands) : large(random.one_in(40)) {
     bound = large ? random.between(2 * kMega, 4 * kMega) : 4 * kMega;
     network.splits_headers = random.one_in(2);
     network.capacity =
         large ? random.between(kMega / 16, kMega)
-              : (network.splits_headers ? 1 : kLeastKernelBuffer) + random.scaled(kMega / 16);
+              : (network.splits_headers ? 1 : kLeastKernelBuffer << (with_strands ? 1U : 0U)) +
+                    random.scaled(kMega / 16);
     network.most_delay = 1 + random.scaled(5 * kMillisecond);
     most_at_once = large ? kMega : 1 + random.scaled(100'000);
     // More calls than these show nothing new.
@@ -46,6 +50,8 @@ struct StreamShape {
     faults_end = random.one_in(20) ? 0 : random.scaled(300 * kMillisecond);
     ends_together = !network.splits_headers && random.one_in(2);
     gap = faults_end / 40 + random.scaled(20 * kMillisecond);
+    if (with_strands) strands = random.between(2, 5);
+    network.uneven = with_strands && random.one_in(2);
   }
 
   bool large;  ///< so that streams reach their bound
@@ -55,18 +61,24 @@ struct StreamShape {
   std::size_t most_at_once = 0;
   VirtualTime faults_end = 0;
   VirtualTime gap = 0;
+  std::uint64_t strands = 1;   ///< connections of a channel at once
   bool ends_together = false;  ///< no end is closed before both have ended
 };
 
 class StreamJob {
  public:
-  explicit StreamJob(std::uint64_t seed)
+  StreamJob(std::uint64_t seed, bool with_strands)
       : random_(seed),
-        shape_(random_),
+        shape_(random_, with_strands),
         network_(clock_, random_, shape_.network),
         connector_(clock_, random_, network_),
         faults_(clock_, random_, network_) {
-    auto channels = connector_.first_channels(shape_.bound);
+    for (std::uint64_t i = 1; i < shape_.strands; ++i) {
+      others_.push_back(std::make_unique<SimulatedConnector>(clock_, random_, network_, false));
+      connectors_.push_back(others_.back().get());
+    }
+    auto channels = connector_.first_channels(shape_.bound, connectors_);
+    connectors_.insert(connectors_.begin(), &connector_);
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       const StreamPlan plan = {.to_send = shape_.sizes[i],
                                .to_receive = shape_.sizes[1 - i],
@@ -74,6 +86,7 @@ class StreamJob {
                                .first_received = (1 - i) * 31337,
                                .most_at_once = shape_.most_at_once,
                                .bound = shape_.bound,
+                               .most_memory = most_memory(),
                                .watching = static_cast<Watching>(random_.below(3))};
       ends_[i] = std::make_unique<StreamEnd>(random_, std::move(channels[i]), plan);
     }
@@ -88,20 +101,28 @@ class StreamJob {
 
   void run(SimulationTotals& totals) {
     for (std::size_t i = 0; i < ends_.size(); ++i) step_soon(i, 1);
-    faults_.begin({&connector_}, shape_.faults_end, shape_.gap);
+    faults_.begin(connectors_, shape_.faults_end, shape_.gap);
     while (!ends_[0]->closed() || !ends_[1]->closed()) {
       if (!clock_.run_next()) throw Violation("nothing will happen any more: " + state());
-      connector_.look();
+      for (SimulatedConnector* const each : connectors_) each->look();
       for (std::size_t i = 0; i < ends_.size(); ++i) look_after(i);
       if (clock_.now() > shape_.faults_end + kEnds) throw Violation("no end in time: " + state());
     }
     for (const auto& end : ends_) totals.bytes += end->received();
     totals.cuts += network_.cuts();
-    totals.connections += connector_.connections() - 1;
+    for (SimulatedConnector* const each : connectors_) totals.connections += each->connections();
+    --totals.connections;
     totals.repeated += repeated_;
   }
 
  private:
+  [[nodiscard]] std::size_t most_memory() const {
+    const std::size_t kept = shape_.bound + 2 * ResendBuffer::kBlockSize;
+    if (shape_.strands == 1) return kept;
+    const std::size_t spare = ReorderBuffer::kKeptBlocks * ReorderBuffer::kBlockSize;
+    return 2 * kept + spare;
+  }
+
   void step_soon(std::size_t i, VirtualTime pause) {
     clock_.after(1 + random_.below(pause), [this, i, pause] {
       StreamEnd& end = *ends_[i];
@@ -130,7 +151,7 @@ class StreamJob {
       network_.drain(true);
       ends_[i]->close();
       network_.drain(false);
-      connector_.end_is_gone(i);
+      for (SimulatedConnector* const each : connectors_) each->end_is_gone(i);
     });
   }
 
@@ -161,6 +182,8 @@ class StreamJob {
   VirtualClock clock_;
   SimulatedNetwork network_;
   SimulatedConnector connector_;
+  std::vector<std::unique_ptr<SimulatedConnector>> others_;
+  std::vector<SimulatedConnector*> connectors_;
   SimulatedFaults faults_;
   std::array<std::unique_ptr<StreamEnd>, 2> ends_;
   std::uint64_t repeated_ = 0;
@@ -168,6 +191,12 @@ class StreamJob {
 
 }  // namespace
 
-void run_stream_seed(std::uint64_t seed, SimulationTotals& totals) { StreamJob(seed).run(totals); }
+void run_stream_seed(std::uint64_t seed, SimulationTotals& totals) {
+  StreamJob(seed, false).run(totals);
+}
+
+void run_striped_seed(std::uint64_t seed, SimulationTotals& totals) {
+  StreamJob(seed, true).run(totals);
+}
 
 }  // namespace impishim::wire::test

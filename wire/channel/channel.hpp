@@ -20,6 +20,12 @@
 
 namespace impishim::wire {
 
+/// What the kernel has measured on a connection.
+struct RoadState {
+  std::chrono::microseconds round_trip{0};
+  std::uint64_t repeated = 0;  ///< segments that were sent again, since the connection began
+};
+
 class Channel {
  public:
   Channel() = default;
@@ -70,6 +76,8 @@ class Channel {
   /// Returns the number of bytes that the peer's machine has taken, whether its process has read
   /// them or not; 0 if that is unknown.
   [[nodiscard]] virtual std::uint64_t delivered() { return 0; }
+  /// Returns what is known of the road to the peer, if it is known.
+  [[nodiscard]] virtual std::optional<RoadState> road() const { return std::nullopt; }
 
   /// Closes the channel's descriptors in a child of fork(). The peer can then notice the end of the
   /// parent while the child lives on. Async-signal-safe; no other function may be called in the

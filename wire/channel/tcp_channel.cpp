@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/channel/tcp_channel.hpp"
 
+#include <fmt/format.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -20,6 +21,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/channel/silence.hpp"
 #include "wire/channel/tcp_options.hpp"
 
@@ -91,6 +93,15 @@ ssize_t receive_pieces(int socket, std::span<const iovec> pieces) {
 
 }  // namespace
 
+/// Returns the error of a connection that ended with `error`. The kernel's probes of an idle
+/// connection may find a silent machine before peer_silence() does.
+Error TcpChannel::lost(int error) const {
+  if (error != ETIMEDOUT) return {ErrorKind::kConnection, std::strerror(error)};
+  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(heartbeat_.dead_after());
+  return {ErrorKind::kConnection,
+          fmt::format("its machine has not answered for {} s", silent.count())};
+}
+
 Result<std::size_t> TcpChannel::try_send(std::span<const iovec> pieces) {
   const ssize_t sent = send_pieces(socket_.get(), pieces);
   if (sent >= 0) {
@@ -98,7 +109,7 @@ Result<std::size_t> TcpChannel::try_send(std::span<const iovec> pieces) {
     return static_cast<std::size_t>(sent);
   }
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
-  return Error{ErrorKind::kConnection, std::strerror(errno)};
+  return lost(errno);
 }
 
 Result<std::size_t> TcpChannel::try_receive(std::span<const iovec> pieces) {
@@ -106,7 +117,7 @@ Result<std::size_t> TcpChannel::try_receive(std::span<const iovec> pieces) {
   if (received > 0) return static_cast<std::size_t>(received);
   if (received == 0) return Error{ErrorKind::kConnection, "end of stream"};
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
-  return Error{ErrorKind::kConnection, std::strerror(errno)};
+  return lost(errno);
 }
 
 std::uint32_t TcpChannel::epoll_events() const {
@@ -135,6 +146,13 @@ std::uint64_t TcpChannel::delivered() {
   int queued = 0;  // bytes that are not sent, or not acknowledged
   if (ioctl(socket_.get(), SIOCOUTQ, &queued) != 0) return 0;
   return sent_ - static_cast<std::uint64_t>(queued);
+}
+
+std::optional<RoadState> TcpChannel::road() const {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(socket_.get(), SOL_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  return RoadState{std::chrono::microseconds(info.tcpi_rtt), info.tcpi_total_retrans};
 }
 
 void TcpChannel::shutdown_output() { shutdown(socket_.get(), SHUT_WR); }

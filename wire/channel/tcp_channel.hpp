@@ -33,10 +33,13 @@ class TcpChannel final : public Channel {
   void shutdown_output() override;
   [[nodiscard]] std::optional<std::chrono::seconds> peer_silence() override;
   [[nodiscard]] std::uint64_t delivered() override;
+  [[nodiscard]] std::optional<RoadState> road() const override;
   void close_in_forked_child() override { socket_.reset(); }
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
  private:
+  [[nodiscard]] Error lost(int error) const;
+
   Descriptor socket_;
   std::string peer_name_;
   std::uint64_t sent_ = 0;

@@ -65,6 +65,7 @@ void set_tcp_options(int socket, const TcpOptions& options) {
   // A name that check_congestion_control() has accepted works.
   if (!options.congestion_control.empty())
     use_congestion_control(socket, options.congestion_control);
+  if (options.most_unsent > 0) set_option(socket, SOL_TCP, TCP_NOTSENT_LOWAT, options.most_unsent);
   // The kernel sends no probes while data is on its way: see Channel::peer_silence().
   const int interval = static_cast<int>(options.heartbeat.interval.count());
   set_keepalive(socket, {.idle_s = 3 * interval, .interval_s = interval, .probes = 3});

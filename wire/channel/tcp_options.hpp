@@ -13,6 +13,8 @@ namespace impishim::wire {
 struct TcpOptions {
   Heartbeat heartbeat{};
   std::string congestion_control{};  ///< as in tcp(7), for example "bbr"; empty: the kernel's own
+  /// Most bytes that wait in the kernel without being on their way; 0: the kernel's limit.
+  int most_unsent = 0;
 };
 
 /// Checks that this process may use the congestion control of this name. Fails with kConfiguration

@@ -26,13 +26,14 @@ std::string channel_peer_name(const JobMap& job, WorldRank here, std::int32_t ho
 }
 
 Result<TlsTerms> channel_tls_terms(const JobMap& job, WorldRank here, std::int32_t host,
-                                   const JobSecret& secret) {
+                                   const JobSecret& secret, std::int32_t stream) {
   // Each process owns at most one lane to a host, so two processes name a channel.
   const WorldRank there = receiving_representative(job, here, host);
   TlsTerms terms;
   terms.role = here < there ? TlsRole::kServer : TlsRole::kClient;
   terms.identity =
       fmt::format("impishim ranks {} and {}", std::min(here, there), std::max(here, there));
+  if (stream > 0) terms.identity += fmt::format(" stream {}", stream);
   auto key = channel_key(secret, terms.identity);
   if (!key) return key.error();
   terms.key = *key;

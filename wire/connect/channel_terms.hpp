@@ -17,9 +17,10 @@ namespace impishim::wire {
 [[nodiscard]] std::string channel_peer_name(const JobMap& job, WorldRank here, std::int32_t host);
 
 /// Returns the terms of the encrypted channel of `here` to the owner in another host. Each
-/// connection of the channel has the same key, and fresh keys for its records. Fails like
-/// channel_key().
+/// connection of a stream (link_repair.hpp) has the same key, and fresh keys for its records. Fails
+/// like channel_key().
 [[nodiscard]] Result<TlsTerms> channel_tls_terms(const JobMap& job, WorldRank here,
-                                                 std::int32_t host, const JobSecret& secret);
+                                                 std::int32_t host, const JobSecret& secret,
+                                                 std::int32_t stream = 0);
 
 }  // namespace impishim::wire

@@ -28,6 +28,7 @@
 #include "wire/connect/link_socket.hpp"
 #include "wire/relay/relay_dial.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/topology/reconnect_time.hpp"
 #include "wire/topology/route.hpp"
 
 namespace impishim::wire {
@@ -190,6 +191,10 @@ class Dance {
     const std::int32_t number = end < 0 ? end : host_at(end);
     const bool proven = number >= 0 && is_partner(number) && proves(number);
     const bool reversed = number < my_host_;
+    // A host that has all its connections goes on with their further streams (link_repair.hpp).
+    if (proven && end / host_count() >= lanes_towards(number) &&
+        end / host_count() < lanes_towards(number) * streams_between(job_, my_host_, number))
+      return {Kind::kTooEarly, {}, "it comes before all hosts are connected"};
     if (number < 0 || !is_partner(number) || end / host_count() >= lanes_towards(number) ||
         (reversed && !proven)) {
       return {Kind::kTurnAway,

@@ -165,6 +165,8 @@ Result<void> AcceptorHandshake::take_number() {
   stage_ = Stage::kHello;
   judgement_ = judge_->claim(number_);
   if (judgement_.kind == LinkJudgement::Kind::kTurnAway) return stranger(judgement_.reason);
+  if (judgement_.kind == LinkJudgement::Kind::kTooEarly)
+    return Error{ErrorKind::kConnection, judgement_.reason};
   if (judgement_.kind == LinkJudgement::Kind::kTrust)
     finish();
   else

@@ -179,6 +179,7 @@ class ConnectorHandshake final : public LinkHandshake {
 struct LinkJudgement {
   enum class Kind : std::uint8_t {
     kTurnAway,  ///< close without an answer: no connection with this number is expected
+    kTooEarly,  ///< close without an answer: it will be expected soon
     kRefuse,    ///< send `refusal` when the hello has arrived
     kTrust,     ///< a foreign implementation, which sends only its number
     kProve,     ///< a process of this job, which must prove that

@@ -126,7 +126,8 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "IMPI_AUTH_NONE in the\n"
       "environment of server and clients. Encryption as well: IMPISHIM_SECRET=<text> or "
       "IMPISHIM_SECRET_FILE=<file\n"
-      "that holds it>.",
+      "that holds it>, or IMPISHIM_CERTIFICATE, IMPISHIM_PRIVATE_KEY and IMPISHIM_AUTHORITY=<PEM "
+      "file>.",
       "impirun"};
   app.add_option("--server", options.server, "be the rendezvous server of N clients")
       ->check(number(1, 32));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -12,6 +13,15 @@
 #include "wire/launch/key_file.hpp"
 
 namespace impishim::launch {
+
+namespace {
+
+/// The variables that tell processes how to encrypt, and that contain nothing secret.
+constexpr std::array kEncryptionVariables{"IMPISHIM_SECRET_FILE", "IMPISHIM_TLS",
+                                          "IMPISHIM_CERTIFICATE", "IMPISHIM_PRIVATE_KEY",
+                                          "IMPISHIM_AUTHORITY",   "IMPISHIM_SERVER_NAME"};
+
+}  // namespace
 
 LauncherKind launcher_kind(const std::string& path) {
   std::error_code error;
@@ -26,17 +36,19 @@ std::vector<std::string> extra_options(LauncherKind kind) {
   if (kind == LauncherKind::kHydra) return {"-print-all-exitcodes"};
   std::vector<std::string> words;
   if (kind != LauncherKind::kOpenMpi) return words;
-  for (const char* name :
-       {"IMPI_AUTH_KEY", "IMPISHIM_SECRET", "IMPISHIM_SECRET_FILE", "IMPISHIM_TLS"}) {
+  const auto pass_on = [&](const char* name) {
     if (secure_getenv(name) != nullptr) words.insert(words.end(), {"-x", name});
-  }
+  };
+  pass_on("IMPI_AUTH_KEY");
+  pass_on("IMPISHIM_SECRET");
+  for (const char* name : kEncryptionVariables) pass_on(name);
   return words;
 }
 
 Result<std::vector<std::string>> key_words(LauncherKind kind, KeyFile& key_file) {
   std::vector<std::string> words;
   if (kind != LauncherKind::kOther) return words;
-  for (const char* name : {"IMPISHIM_SECRET_FILE", "IMPISHIM_TLS"}) {
+  for (const char* name : kEncryptionVariables) {
     if (const char* value = secure_getenv(name); value != nullptr)
       words.push_back(fmt::format("{}={}", name, value));
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 #include "wire/tls/tls_handshake.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/reconnect_time.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 
@@ -38,12 +40,16 @@ LinkRepair::LinkRepair(const RepairTerms& terms, RepairedLink link)
       my_host_(terms.job.proc(terms.here).host),
       proof_{terms.secret, LinkPurpose::kResume, end_of(my_host_), link_.host, decides()},
       limit_(reconnect_time(terms.job, my_host_, link_.host)),
-      probe_at_(link_.port_was_open || link_.through_relay ? Clock::time_point::max()
-                                                           : Clock::now() + kProbeDelay) {}
+      probe_at_(link_.port_was_open || link_.through_relay || is_further()
+                    ? Clock::time_point::max()
+                    : Clock::now() + kProbeDelay) {}
 
-/// Returns the number of a lane's end, as host_mesh.hpp defines it.
+/// Returns the number of the end of a lane, as host_mesh.hpp defines it. Those of the second stream
+/// come behind all lanes of the first one.
 std::int32_t LinkRepair::end_of(std::int32_t host) const {
-  return host + link_.lane * static_cast<std::int32_t>(terms_.job.hosts().size());
+  const std::int32_t lanes = lanes_between(terms_.job, my_host_, link_.host);
+  return host +
+         (link_.lane + link_.stream * lanes) * static_cast<std::int32_t>(terms_.job.hosts().size());
 }
 
 void LinkRepair::begin(std::string reason, Clock::time_point now) {
@@ -58,16 +64,22 @@ void LinkRepair::begin(std::string reason, Clock::time_point now) {
   relayed_at_ = now + (link_.through_relay ? Clock::duration(0) : Clock::duration(kRelayDelay));
 }
 
-void LinkRepair::give_up(const std::string& why) {
+/// Ends all attempts.
+void LinkRepair::stop() {
   lost_since_.reset();
   direct_.reset();
   relayed_.reset();
   tls_.reset();
+}
+
+void LinkRepair::give_up(const std::string& why) {
+  stop();
   link_.slot->give_up({ErrorKind::kConnection, fmt::format("{}; {}", reason_, why)});
 }
 
 void LinkRepair::advance(Clock::time_point now) {
   if (auto reason = link_.slot->take_loss()) begin(std::move(*reason), now);
+  if (lost() && link_.slot->stopped()) stop();
   if (tls_ && now >= tls_until_) {
     tls_.reset();
     last_error_ = "the TLS handshake took too long";
@@ -76,11 +88,11 @@ void LinkRepair::advance(Clock::time_point now) {
     if (now >= probe_at_) start_probe(now);
     return;
   }
-  if (now >= *lost_since_ + limit_) {
+  if (!is_further() && now >= *lost_since_ + limit_) {
     return give_up(fmt::format("it was not taken up again within {} s (IMPISHIM_RECONNECT){}{}",
                                limit_.count(), last_error_.empty() ? "" : ": ", last_error_));
   }
-  if (refused_since_ && now >= *refused_since_ + kRefusedTime)
+  if (!is_further() && refused_since_ && now >= *refused_since_ + kRefusedTime)
     return give_up("no process listens at its port any more: it has ended");
   if (now >= direct_at_) start_direct(now);
   if (may_relay() && now >= relayed_at_) start_relayed(now);
@@ -119,8 +131,10 @@ void LinkRepair::start_direct(Clock::time_point now) {
   const std::int32_t client = terms_.job.host(my_host_).client;
   // The kernel chooses the source address: this machine's may have changed.
   const auto addresses = terms_.job.addresses_from(client, link_.host);
-  auto started = LinkConnector::start({addresses[attempts_++ % addresses.size()], there.port,
-                                       std::nullopt, proof_.connector, &proof_});
+  // Several streams use several addresses; where there is one, it must find a way.
+  const std::size_t turn = is_further() ? static_cast<std::size_t>(link_.stream) : attempts_++;
+  auto started = LinkConnector::start(
+      {addresses[turn % addresses.size()], there.port, std::nullopt, proof_.connector, &proof_});
   if (!started) return direct_failed(started.error());
   direct_.emplace(std::move(*started));
 }
@@ -134,7 +148,7 @@ void LinkRepair::direct_failed(const Error& error) {
     log(LogLevel::kDebug, "{}: {}", host_name(terms_.job, link_.host), error.text);
   last_error_ = error.text;
   direct_.reset();
-  direct_at_ = now + kRetryPause;
+  direct_at_ = now + retry_pause();
 }
 
 void LinkRepair::start_relayed(Clock::time_point now) {
@@ -209,7 +223,7 @@ void LinkRepair::complete(Descriptor socket) {
   if (!terms_.job.values().encrypted) {
     return deliver(std::make_unique<TcpChannel>(std::move(socket), std::move(name), terms_.tcp));
   }
-  auto key = channel_tls_terms(terms_.job, terms_.here, link_.host, terms_.secret);
+  auto key = channel_tls_terms(terms_.job, terms_.here, link_.host, terms_.secret, link_.stream);
   auto begun = key ? TlsHandshake::begin({std::move(socket), *key, std::move(name), terms_.tcp})
                    : Result<TlsHandshake>(key.error());
   if (!begun) return give_up(begun.error().text);
@@ -225,7 +239,7 @@ void LinkRepair::drive_tls() {
     last_error_ = advanced.error().text;
     log(LogLevel::kDebug, "{}", last_error_);
     tls_.reset();
-    direct_at_ = relayed_at_ = Clock::now() + kRetryPause;
+    direct_at_ = relayed_at_ = Clock::now() + retry_pause();
     return;
   }
   if (!tls_->over()) return;
@@ -249,10 +263,10 @@ std::optional<LinkRepair::Clock::time_point> LinkRepair::next_time() const {
     if (probe_at_ != Clock::time_point::max()) add(probe_at_);
     return next;
   }
-  add(*lost_since_ + limit_);
+  if (!is_further()) add(*lost_since_ + limit_);
   add(direct_at_);
   if (may_relay()) add(relayed_at_);
-  if (refused_since_) add(*refused_since_ + kRefusedTime);
+  if (refused_since_ && !is_further()) add(*refused_since_ + kRefusedTime);
   return next;
 }
 

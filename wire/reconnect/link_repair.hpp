@@ -42,6 +42,7 @@ struct RepairTerms {
 struct RepairedLink {
   std::int32_t host = 0;
   std::int32_t lane = 0;
+  std::int32_t stream = 0;  ///< of the channel's streams_between()
   /// This process has reached the other host's port, so that a refusal there means that no process
   /// listens any more.
   bool port_was_open = false;
@@ -57,6 +58,9 @@ struct RepairedLink {
 /// refused connections for kRefusedTime: then the process has ended. If the other host made the
 /// first connection, a probe finds out, kProbeDelay after the beginning, whether its port is open.
 ///
+/// Streams beyond the first one of a channel are never given up, keep away from the relay, and go
+/// to one address of the other host each. The channel stops them (ConnectionSlot::stop()).
+///
 /// No function blocks. Not thread-safe.
 class LinkRepair {
  public:
@@ -65,6 +69,7 @@ class LinkRepair {
   static constexpr auto kAttemptTime = std::chrono::seconds(5);
   /// Pause before the next attempt.
   static constexpr auto kRetryPause = std::chrono::milliseconds(200);
+  static constexpr auto kStreamRetryPause = std::chrono::seconds(1);
   static constexpr auto kRefusedTime = std::chrono::seconds(5);
   static constexpr auto kProbeDelay = std::chrono::seconds(1);
 
@@ -72,6 +77,7 @@ class LinkRepair {
   LinkRepair(const RepairTerms& terms, RepairedLink link);
 
   [[nodiscard]] std::int32_t host() const { return link_.host; }
+  [[nodiscard]] std::int32_t stream() const { return link_.stream; }
   /// Takes a report of the channel, starts the attempts that are due, and ends those that take too
   /// long.
   void advance(Clock::time_point now);
@@ -89,8 +95,15 @@ class LinkRepair {
   [[nodiscard]] bool decides() const { return my_host_ < link_.host; }
   /// The relay connects hosts of different systems.
   [[nodiscard]] bool may_relay() const {
-    return terms_.relay && terms_.job.host(my_host_).client != terms_.job.host(link_.host).client;
+    return terms_.relay && !is_further() &&
+           terms_.job.host(my_host_).client != terms_.job.host(link_.host).client;
   }
+  /// Returns true for a stream beyond the first one of the channel.
+  [[nodiscard]] bool is_further() const { return link_.stream > 0; }
+  [[nodiscard]] Clock::duration retry_pause() const {
+    return is_further() ? Clock::duration(kStreamRetryPause) : Clock::duration(kRetryPause);
+  }
+  void stop();
   [[nodiscard]] bool lost() const { return lost_since_.has_value(); }
   void begin(std::string reason, Clock::time_point now);
   void give_up(const std::string& why);

@@ -30,6 +30,7 @@
 #include "wire/reconnect/link_repair.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/resume/resumable_channel.hpp"
+#include "wire/resume/striped_channel.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/reconnect_time.hpp"
 #include "wire/topology/route.hpp"
@@ -83,11 +84,32 @@ Reconnector::~Reconnector() {
 
 Result<std::unique_ptr<Channel>> Reconnector::make_resumable(std::unique_ptr<Channel> first,
                                                              RepairedLink link) {
+  const std::int32_t streams = streams_between(terms_.job, my_host_, link.host);
+  if (streams > 1) return make_striped(std::move(first), link, streams);
   auto slot = ConnectionSlot::make(wake_);
   if (!slot) return slot.error();
   link.slot = *slot;
   links_.push_back(std::make_unique<LinkRepair>(terms_, std::move(link)));
   return ResumableChannel::make(std::move(first), std::move(*slot), {.answer = terms_.answer_time});
+}
+
+Result<std::unique_ptr<Channel>> Reconnector::make_striped(std::unique_ptr<Channel> first,
+                                                           const RepairedLink& link,
+                                                           std::int32_t streams) {
+  StripedChannel::Slots slots;
+  for (std::int32_t stream = 0; stream < streams; ++stream) {
+    auto slot = ConnectionSlot::make(wake_);
+    if (!slot) return slot.error();
+    RepairedLink of_stream = link;
+    of_stream.stream = stream;
+    of_stream.slot = *slot;
+    links_.push_back(std::make_unique<LinkRepair>(terms_, std::move(of_stream)));
+    slots.push_back(std::move(*slot));
+  }
+  const std::int32_t at_first = first_streams(terms_.job, my_host_, link.host);
+  return StripedChannel::make(
+      std::move(first), std::move(slots),
+      {.answer = terms_.answer_time, .first_strands = static_cast<std::size_t>(at_first)});
 }
 
 void Reconnector::start() {
@@ -117,7 +139,8 @@ LinkJudgement Reconnector::judge(std::int32_t end) const {
   using Kind = LinkJudgement::Kind;
   const std::int32_t host = end < 0 ? -1 : end % host_count();
   if (host < 0 || host == my_host_ || reconnect_time(terms_.job, my_host_, host).count() == 0 ||
-      end / host_count() >= lanes_between(terms_.job, my_host_, host)) {
+      end / host_count() >=
+          lanes_between(terms_.job, my_host_, host) * streams_between(terms_.job, my_host_, host)) {
     return {Kind::kTurnAway,
             {},
             fmt::format("it claims to be host {}, which has no connection to take up again", end)};
@@ -127,11 +150,13 @@ LinkJudgement Reconnector::judge(std::int32_t end) const {
 
 void Reconnector::take(std::int32_t end, Descriptor socket) {
   const std::int32_t host = end % host_count();
-  const WorldRank owner = representative(terms_.job, my_host_, host, end / host_count());
-  if (owner == terms_.here) return adopt(host, std::move(socket));
+  const std::int32_t lanes = lanes_between(terms_.job, my_host_, host);
+  const std::int32_t stream = end / host_count() / lanes;
+  const WorldRank owner = representative(terms_.job, my_host_, host, end / host_count() % lanes);
+  if (owner == terms_.here) return adopt(host, stream, std::move(socket));
   if (!doors_.giver) return;
   const WorldRank first = terms_.job.host(my_host_).first_proc;
-  auto given = doors_.giver->give(owner - first, host, socket, kHandoverMs);
+  auto given = doors_.giver->give(owner - first, host + stream * host_count(), socket, kHandoverMs);
   // The other host sees the end of the connection, and tries again.
   if (!given) log(LogLevel::kInfo, "{}", given.error().text);
 }
@@ -143,11 +168,13 @@ void Reconnector::take_from_giver() {
     if (taken.error().kind != ErrorKind::kTimeout) doors_.taker.reset();
     return;
   }
-  adopt(taken->first, std::move(taken->second));
+  // A process owns at most one lane to a host.
+  adopt(taken->first % host_count(), taken->first / host_count(), std::move(taken->second));
 }
 
-void Reconnector::adopt(std::int32_t host, Descriptor socket) {
-  const auto link = std::ranges::find(links_, host, &LinkRepair::host);
+void Reconnector::adopt(std::int32_t host, std::int32_t stream, Descriptor socket) {
+  const auto link = std::ranges::find_if(
+      links_, [&](const auto& each) { return each->host() == host && each->stream() == stream; });
   if (link != links_.end()) (*link)->adopt(std::move(socket));
 }
 

@@ -42,7 +42,8 @@ class Reconnector {
   Reconnector& operator=(const Reconnector&) = delete;
   ~Reconnector();
 
-  /// Returns a channel that continues `first`, whose host, lane and way `link` has. Before start().
+  /// Returns a channel that continues `first`, whose host, lane and way `link` has, with as many
+  /// connections as streams_between() says. Before start().
   [[nodiscard]] Result<std::unique_ptr<Channel>> make_resumable(std::unique_ptr<Channel> first,
                                                                 RepairedLink link);
   void start();
@@ -62,7 +63,10 @@ class Reconnector {
   /// Takes a connection that another host has made and proved, or passes it on.
   void take(std::int32_t end, Descriptor socket);
   void take_from_giver();
-  void adopt(std::int32_t host, Descriptor socket);
+  void adopt(std::int32_t host, std::int32_t stream, Descriptor socket);
+  [[nodiscard]] Result<std::unique_ptr<Channel>> make_striped(std::unique_ptr<Channel> first,
+                                                              const RepairedLink& link,
+                                                              std::int32_t streams);
 
   RepairTerms terms_;
   ReconnectorDoors doors_;

@@ -54,6 +54,10 @@ void ConnectionSlot::report_loss(std::string reason) {
   service_->raise();
 }
 
+void ConnectionSlot::stop() {
+  if (!stopped_.exchange(true, std::memory_order_acq_rel)) service_->raise();
+}
+
 std::optional<ConnectionSlot::Delivery> ConnectionSlot::take() {
   const MutexLock lock(mutex_);
   if (!end_announced_) delivered_->clear();

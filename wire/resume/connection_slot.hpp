@@ -61,8 +61,13 @@ class ConnectionSlot {
   /// may not know that, and connect again. From now on the slot itself says `last_words` on each
   /// connection.
   void finish(std::span<const std::byte> last_words);
+  /// For the channel: says that it needs no connection any more. One that the peer makes is taken
+  /// all the same.
+  void stop();
   void close_in_forked_child() { delivered_->close_in_forked_child(); }
 
+  /// For the service: returns true after stop().
+  [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
   /// For the service: takes the reason of a loss that was reported since the last call.
   [[nodiscard]] std::optional<std::string> take_loss();
   /// For the service: passes a connection to the channel. An earlier one that the channel has not
@@ -78,6 +83,7 @@ class ConnectionSlot {
   std::shared_ptr<WakeEvent> service_;
   std::shared_ptr<WakeEvent> delivered_;
   std::atomic<bool> has_delivery_{false};
+  std::atomic<bool> stopped_{false};
   Mutex mutex_;
   std::optional<std::string> loss_ IMPISHIM_GUARDED_BY(mutex_);
   std::optional<Delivery> delivery_ IMPISHIM_GUARDED_BY(mutex_);

@@ -24,29 +24,14 @@
 #include "wire/channel/channel.hpp"
 #include "wire/resume/answer_watch.hpp"
 #include "wire/resume/connection_slot.hpp"
+#include "wire/resume/lasting_channel.hpp"
 #include "wire/resume/resume_input.hpp"
 #include "wire/resume/resume_output.hpp"
 
 namespace impishim::wire {
 
-/// What a resumable channel has met.
-struct ResumeCounters {
-  std::uint64_t connections = 0;  ///< including the first one
-  std::uint64_t repeated = 0;     ///< bytes that were sent more than once
-};
-
-struct ResumeLimits {
-  /// Most bytes that an end keeps. It must be several times ResumableChannel::kAcknowledgeAfter.
-  std::size_t kept = 64U << 20U;
-  /// Time after which a peer that answers nothing, though its machine does, counts as lost; 0:
-  /// never.
-  std::chrono::seconds answer{0};
-};
-
-class ResumableChannel final : public Channel {
+class ResumableChannel final : public LastingChannel {
  public:
-  /// Bytes after which an end acknowledges at the latest.
-  static constexpr std::uint64_t kAcknowledgeAfter = 1U << 20U;
   /// Begins a stream on its first connection. Fails with kSystem if no descriptors are left.
   [[nodiscard]] static Result<std::unique_ptr<Channel>> make(std::unique_ptr<Channel> first,
                                                              std::shared_ptr<ConnectionSlot> slot,
@@ -73,9 +58,11 @@ class ResumableChannel final : public Channel {
   void close_in_forked_child() override;
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
-  [[nodiscard]] ResumeCounters counters() const { return {connections_, output_.repeated()}; }
+  [[nodiscard]] ResumeCounters counters() const override {
+    return {connections_, output_.repeated()};
+  }
   /// Returns the memory for bytes that are not acknowledged.
-  [[nodiscard]] std::size_t memory() const { return output_.kept().memory(); }
+  [[nodiscard]] std::size_t memory() const override { return output_.kept().memory(); }
 
  private:
   void take_delivery();

@@ -10,6 +10,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/resume/pieces.hpp"
 #include "wire/resume/resend_buffer.hpp"
 #include "wire/resume/resume_frame.hpp"
 
@@ -20,23 +21,6 @@ Error impossible(const char* what, std::uint64_t position, const ResendBuffer& k
   return Error{ErrorKind::kProtocol,
                fmt::format("the peer {} {} bytes of the stream, of which {} to {} were possible",
                            what, position, kept.begin(), kept.end())};
-}
-
-std::size_t size_of(std::span<const iovec> pieces) {
-  std::size_t size = 0;
-  for (const iovec& piece : pieces) size += piece.iov_len;
-  return size;
-}
-
-/// Copies the first `size` bytes' worth of `from` to `to`, and returns the part that was filled.
-std::span<iovec> limited(std::span<const iovec> from, std::size_t size, std::span<iovec> to) {
-  std::size_t filled = 0;
-  for (const iovec& piece : from) {
-    if (size == 0) break;
-    to[filled] = {piece.iov_base, std::min(size, piece.iov_len)};
-    size -= to[filled++].iov_len;
-  }
-  return to.first(filled);
 }
 
 }  // namespace

@@ -52,14 +52,15 @@ Result<AuthenticationMethods> AuthenticationMethods::from_environment() {
     methods.key = true;
     methods.key_value = *key;
   }
-  // Both ends of an encrypted connection have proved that they know the secret.
-  if (!methods.key && methods.shared.secret) methods.none = true;
+  // Both ends of an encrypted connection have proved that they belong to the job.
+  if (!methods.key && methods.shared.encrypts()) methods.none = true;
   if (!methods.none && !methods.key) {
-    return Error{ErrorKind::kAuthentication,
-                 "no authentication method available: set IMPI_AUTH_KEY to the same decimal number "
-                 "everywhere (impirun -new-key makes one), IMPI_AUTH_KEY_FILE to a file that holds "
-                 "it, IMPISHIM_SECRET_FILE to a file that holds a secret, which also encrypts "
-                 "(impirun -new-secret makes one), or IMPI_AUTH_NONE"};
+    return Error{
+        ErrorKind::kAuthentication,
+        "no authentication method available: set IMPI_AUTH_KEY to the same decimal number "
+        "everywhere (impirun -new-key makes one), IMPI_AUTH_KEY_FILE to a file that holds "
+        "it, IMPISHIM_SECRET_FILE to a file that holds a secret, which also encrypts "
+        "(impirun -new-secret makes one), IMPISHIM_CERTIFICATE and its like, or IMPI_AUTH_NONE"};
   }
   return methods;
 }

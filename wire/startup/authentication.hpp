@@ -16,10 +16,10 @@ struct AuthenticationMethods {
   bool none = false;
   bool key = false;
   std::uint64_t key_value = 0;
-  SharedSecret shared{};  ///< with one, the connection is encrypted before a method is chosen
-  /// Reads the shared secret, IMPI_AUTH_NONE and IMPI_AUTH_KEY, and IMPI_AUTH_KEY_FILE if
-  /// IMPI_AUTH_KEY is not set. Fails with kAuthentication if no method is enabled, if the key is
-  /// not a decimal 64-bit number, or if read_key_file() rejects the file.
+  SharedSecret shared{};  ///< if it encrypts, the connection is encrypted before a method is chosen
+  /// Reads the shared secret or certificates, IMPI_AUTH_NONE and IMPI_AUTH_KEY, and
+  /// IMPI_AUTH_KEY_FILE if IMPI_AUTH_KEY is not set. Fails with kAuthentication if no method is
+  /// enabled, if the key is not a decimal 64-bit number, or if read_key_file() rejects the file.
   [[nodiscard]] static Result<AuthenticationMethods> from_environment();
   [[nodiscard]] bool enables(std::int32_t method) const {
     return (method == kAuthNone && none) || (method == kAuthKey && key);

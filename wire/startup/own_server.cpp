@@ -37,7 +37,14 @@ Result<std::unique_ptr<OwnServer>> OwnServer::open(int timeout_ms, const SharedS
   options.this_machine = true;
   options.timeout_ms = timeout_ms;
   options.name = "impishim";
-  options.methods.shared = shared;
+  options.methods.shared.is_off = shared.is_off;
+  options.methods.shared.secret = shared.secret;
+  if (shared.certificates) {
+    // Both ends of the only connection are in this process, and need not prove who they are.
+    auto own = JobSecret::random();
+    if (!own) return own.error();
+    options.methods.shared.secret = *own;
+  }
   options.methods.key = true;
   options.methods.key_value = std::bit_cast<std::uint64_t>(key);
   options.preference = {kAuthKey};

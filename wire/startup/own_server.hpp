@@ -19,7 +19,7 @@ namespace impishim::wire {
 class OwnServer {
  public:
   /// Opens the server and starts its thread. It gives up if the client has not joined after
-  /// `timeout_ms`. With a secret, the job is encrypted. Fails with kSystem.
+  /// `timeout_ms`. With a secret or certificates, the job is encrypted. Fails with kSystem.
   [[nodiscard]] static Result<std::unique_ptr<OwnServer>> open(int timeout_ms,
                                                                const SharedSecret& shared = {});
   OwnServer(const OwnServer&) = delete;

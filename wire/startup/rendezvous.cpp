@@ -110,6 +110,8 @@ Rendezvous::Rendezvous(const RendezvousOptions& options)
 
 Result<Rendezvous> Rendezvous::open(const RendezvousOptions& options) {
   Rendezvous rendezvous(options);
+  auto loaded = rendezvous.load_certificates();
+  if (!loaded) return loaded.error();
   auto listening = rendezvous.listen();
   if (!listening) return listening.error();
   return rendezvous;
@@ -331,7 +333,7 @@ void Rendezvous::accept_one() {
     return;
   }
   std::unique_ptr<TlsSession> session;
-  if (options_.methods.shared.secret) {
+  if (options_.methods.shared.encrypts()) {
     auto made = encrypted_session();
     if (!made) return tell(made.error().text);
     session = std::move(*made);

@@ -18,6 +18,7 @@
 #include "wire/channel/poller.hpp"
 #include "wire/relay/relay_service.hpp"
 #include "wire/startup/startup_server.hpp"
+#include "wire/tls/tls_certificates.hpp"
 #include "wire/tls/tls_session.hpp"
 #include "wire/topology/host_size.hpp"
 
@@ -52,7 +53,8 @@ constexpr int kQuietMs = 2000;
 /// The server of one job. It writes its reports to standard error, one line each.
 class Rendezvous {
  public:
-  /// Opens the listening socket. Fails with kSystem; the text names the port.
+  /// Opens the listening socket. Fails with kSystem; the text names the port. Fails as
+  /// TlsCertificates::load() does if there are certificates.
   [[nodiscard]] static Result<Rendezvous> open(const RendezvousOptions& options);
   /// Returns "address:port" for the clients.
   [[nodiscard]] const std::string& address() const { return address_; }
@@ -98,6 +100,7 @@ class Rendezvous {
   void give_to_relay(int id, Connection& connection, std::span<const std::byte> bytes);
   void serve_relay();
   // The following are in rendezvous_encryption.cpp.
+  [[nodiscard]] Result<void> load_certificates();
   [[nodiscard]] Result<std::unique_ptr<TlsSession>> encrypted_session() const;
   void decrypt(int id, Connection& connection, std::span<const std::byte> bytes);
   void refuse(int id, Connection& connection, const Error& reason);
@@ -112,6 +115,7 @@ class Rendezvous {
 
   RendezvousOptions options_;
   StartupServer server_;
+  std::shared_ptr<const TlsCertificates> certificates_;  ///< null: a secret, or no encryption
   Descriptor listener_;
   std::string address_;
   Poller poller_;

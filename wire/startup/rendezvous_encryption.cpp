@@ -6,16 +6,28 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "wire/base/result.hpp"
 #include "wire/startup/rendezvous.hpp"
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/shared_secret.hpp"
+#include "wire/tls/tls_certificates.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
 
+/// Reads the certificates, which serve all connections.
+Result<void> Rendezvous::load_certificates() {
+  if (!options_.methods.shared.certificates) return {};
+  auto loaded = TlsCertificates::load(*options_.methods.shared.certificates);
+  if (!loaded) return loaded.error();
+  certificates_ = std::move(*loaded);
+  return {};
+}
+
 Result<std::unique_ptr<TlsSession>> Rendezvous::encrypted_session() const {
+  if (certificates_) return TlsSession::make(rendezvous_terms(certificates_));
   auto terms = rendezvous_terms(TlsRole::kServer, *options_.methods.shared.secret);
   if (!terms) return terms.error();
   return TlsSession::make(*terms);
@@ -41,14 +53,19 @@ void Rendezvous::decrypt(int id, Connection& connection, std::span<const std::by
   write_to(id, connection);
 }
 
-/// Ends a connection that does not know the secret, or whose records are damaged.
+/// Ends a connection that does not know the secret, whose certificate is refused, or whose records
+/// are damaged.
 void Rendezvous::refuse(int id, Connection& connection, const Error& reason) {
-  // One without an alert speaks plain IMPI, and is told so in plain bytes.
-  const bool speaks_tls = !connection.session->output().empty();
+  // One that has sent no TLS speaks plain IMPI, and is told so in plain bytes.
+  const bool speaks_tls =
+      connection.session->peer_spoke_tls() || !connection.session->output().empty();
   if (!speaks_tls) connection.session.reset();
-  server_.refused(id, speaks_tls ? reason.text
-                                 : "this server encrypts: set the same IMPISHIM_SECRET or "
-                                   "IMPISHIM_SECRET_FILE as it has");
+  const char* const cure = certificates_
+                               ? "this server encrypts with certificates: set "
+                                 "IMPISHIM_CERTIFICATE, IMPISHIM_PRIVATE_KEY and IMPISHIM_AUTHORITY"
+                               : "this server encrypts: set the same IMPISHIM_SECRET or "
+                                 "IMPISHIM_SECRET_FILE as it has";
+  server_.refused(id, speaks_tls ? reason.text : cure);
 }
 
 /// Returns the bytes for the socket. Encrypts what waits for that, as far as there is room.

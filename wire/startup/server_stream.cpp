@@ -25,13 +25,11 @@
 #include "wire/base/log.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
-#include "wire/base/secret.hpp"
 #include "wire/channel/keepalive.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/startup/startup_message.hpp"
 #include "wire/tls/shared_secret.hpp"
 #include "wire/tls/tls_handshake.hpp"
-#include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -66,17 +64,21 @@ ServerStream::ServerStream(Descriptor socket, std::string server, ServerPatience
   begin(Phase::kMethod);
 }
 
-Result<void> ServerStream::encrypt(const JobSecret& secret, int timeout_ms) {
-  auto terms = rendezvous_terms(TlsRole::kClient, secret);
+Result<void> ServerStream::encrypt(const SharedSecret& shared, int timeout_ms) {
+  auto terms = terms_with_server(shared, server_);
   if (!terms) return terms.error();
   std::vector<TlsLink> links;
   links.push_back({std::move(socket_), *terms, "the rendezvous server at " + server_});
   auto channels = make_tls_channels(std::move(links), timeout_ms);
   if (!channels) {
-    return Error{channels.error().kind,
-                 channels.error().text +
-                     "; server and systems need the same IMPISHIM_SECRET or IMPISHIM_SECRET_FILE, "
-                     "and the same IMPISHIM_TLS"};
+    return Error{
+        channels.error().kind,
+        channels.error().text +
+            (shared.secret
+                 ? "; server and systems need the same IMPISHIM_SECRET or "
+                   "IMPISHIM_SECRET_FILE, and the same IMPISHIM_TLS"
+                 : "; server and systems need certificates (IMPISHIM_CERTIFICATE), and the "
+                   "same IMPISHIM_TLS")};
   }
   encrypted_ = std::move(channels->front());
   begin(Phase::kMethod);
@@ -199,10 +201,11 @@ Result<bool> ServerStream::read_available() {
   const auto size = receive_some(bytes, error);
   if (!size) {
     ended_ = true;
-    closed_ = error == 0 || error == ECONNRESET || error == EPIPE;
+    const bool broken = encrypted_ && size.error().kind != ErrorKind::kConnection;
+    closed_ = !broken && (error == 0 || error == ECONNRESET || error == EPIPE);
     in_order_ = size.error().text == kEndOfStream;
     if (!said_.empty()) return server_error(said_);
-    if (encrypted_ && size.error().kind != ErrorKind::kConnection) return size.error();
+    if (broken) return Error{size.error().kind, server_error(size.error().text).text};
     if (closed_) return server_error("it disconnected");
     if (error != ETIMEDOUT) return server_error(std::strerror(error));
     return dead_machine();

@@ -12,10 +12,10 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/startup/startup_message.hpp"
+#include "wire/tls/shared_secret.hpp"
 
 namespace impishim::wire {
 
@@ -42,10 +42,11 @@ class ServerStream {
   /// `server` is the server's address, for messages.
   ServerStream(Descriptor socket, std::string server, ServerPatience patience);
 
-  /// Encrypts the connection: both ends prove that they know the secret. Call it before any other
-  /// function. Blocks at most `timeout_ms`. Fails as make_tls_channels() does; the text says what
-  /// may differ.
-  [[nodiscard]] Result<void> encrypt(const JobSecret& secret, int timeout_ms);
+  /// Encrypts the connection: both ends prove that they know the secret, or have a certificate that
+  /// is trusted. Call it before any other function. Blocks at most `timeout_ms`. Fails as
+  /// make_tls_channels() and terms_with_server() do; the text says what may differ. With
+  /// certificates, message() may be what tells that the server refuses this end's.
+  [[nodiscard]] Result<void> encrypt(const SharedSecret& shared, int timeout_ms);
 
   /// Sends all bytes, and reads what arrives meanwhile. Fails as message() does.
   [[nodiscard]] Result<void> send(std::span<const std::byte> bytes);

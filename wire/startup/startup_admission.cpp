@@ -128,7 +128,7 @@ void StartupServer::come_back(int id, Connection& connection, const StartupMessa
   if (owner == by_client_.end() || !done_answered_ || failure_)
     return turn_away(id, connection, "it returns, but the job is not in progress");
   Connection& before = connections_[owner->second];
-  const bool proven = connection.method == kAuthKey || methods_.shared.secret;
+  const bool proven = connection.method == kAuthKey || methods_.shared.encrypts();
   if (!before.announced || (!before.lost_at && !proven))
     return turn_away(id, connection, fmt::format("client {} is still connected", *client));
   if (before.lost_at)
@@ -202,7 +202,7 @@ void StartupServer::stop_contending(std::int32_t client) {
 }
 
 void StartupServer::admit(int id, Connection& connection, std::int32_t client) {
-  if (connection.method == kAuthNone && !methods_.shared.secret) {
+  if (connection.method == kAuthNone && !methods_.shared.encrypts()) {
     tell(fmt::format("Warning: {} has authenticated with IMPI_AUTH_NONE.", connection.peer));
   }
   connection.client = client;

@@ -162,8 +162,8 @@ Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
   const auto used = std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - begin);
   patience.all = std::max(timeout - used, milliseconds(0));
   ServerStream stream(std::move(*socket), server, patience);
-  if (methods.shared.secret) {
-    auto encrypted = stream.encrypt(*methods.shared.secret, static_cast<int>(timeout.count()));
+  if (methods.shared.encrypts()) {
+    auto encrypted = stream.encrypt(methods.shared, static_cast<int>(timeout.count()));
     if (!encrypted) return encrypted.error();
   }
   auto key = choose_method(stream, methods);
@@ -192,8 +192,8 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
     if (!socket) return attempt == 0 ? socket.error() : turned_away;
     ServerConnection connection;
     connection.stream_ = std::make_unique<ServerStream>(std::move(*socket), server, patience);
-    if (methods.shared.secret) {
-      auto encrypted = connection.stream_->encrypt(*methods.shared.secret, timeout_ms);
+    if (methods.shared.encrypts()) {
+      auto encrypted = connection.stream_->encrypt(methods.shared, timeout_ms);
       if (!encrypted) return encrypted.error();
     }
     connection.may_be_clear_ = methods.shared.is_off;
@@ -244,6 +244,7 @@ std::vector<std::byte> encode_size(const SystemSize& size) {
   out.put(size.max_channels);
   out.put(size.lanes);
   out.put(size.reconnect);
+  out.put(size.streams);
   out.put(std::uint32_t{size.encrypted ? 1U : 0U});
   out.put(std::uint32_t{size.has_gateways ? 1U : 0U});
   return out.take();
@@ -260,12 +261,14 @@ Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int3
     const auto max_channels = reader.get<std::int32_t>();
     const auto lanes = reader.get<std::int32_t>();
     const auto reconnect = reader.get<std::int32_t>();
+    const auto streams = reader.get<std::int32_t>();
     const auto encrypted = reader.get<std::uint32_t>();
     const auto gateways = reader.get<std::uint32_t>();
     if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 ||
-        *lanes < 1 || *reconnect < kReconnectAuto || *reconnect > kMostReconnect || *encrypted > 1)
+        *lanes < 1 || *reconnect < kReconnectAuto || *reconnect > kMostReconnect ||
+        *streams < kStreamsAuto || *streams > kMostStreams || *encrypted > 1)
       return server_error(fmt::format("client {} has announced an impossible size", client));
-    sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes, *reconnect,
+    sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes, *reconnect, *streams,
                      *encrypted != 0, *gateways != 0});
   }
   if (reader.remaining() != 0) return server_error("it passed on more sizes than clients");
@@ -309,7 +312,8 @@ Result<void> check_clear(const JobMap& map) {
   return Error{ErrorKind::kConfiguration,
                danger +
                    ": give all systems and the server one secret (IMPISHIM_SECRET_FILE, "
-                   "impirun -new-secret), or, on a trusted network, set IMPISHIM_TLS=off in all"};
+                   "impirun -new-secret) or certificates (IMPISHIM_CERTIFICATE), or, on a trusted "
+                   "network, set IMPISHIM_TLS=off in all"};
 }
 
 }  // namespace
@@ -372,9 +376,8 @@ Result<void> ServerConnection::return_to_server() {
   auto socket = connect_to_server(server_, static_cast<int>(patience.leaving.count()));
   if (!socket) return socket.error();
   auto stream = std::make_unique<ServerStream>(std::move(*socket), server_, patience);
-  if (methods->shared.secret) {
-    auto encrypted =
-        stream->encrypt(*methods->shared.secret, static_cast<int>(patience.leaving.count()));
+  if (methods->shared.encrypts()) {
+    auto encrypted = stream->encrypt(methods->shared, static_cast<int>(patience.leaving.count()));
     if (!encrypted) return encrypted;
   }
   auto key = choose_method(*stream, *methods);

@@ -116,7 +116,8 @@ class ServerConnection {
   /// Returns this side's address of the connection, which other systems can probably reach.
   [[nodiscard]] Result<HostId> local_address() const;
   [[nodiscard]] std::int32_t client_count() const { return client_count_; }
-  /// Returns true if this system's user has a secret, so that the job is to be encrypted.
+  /// Returns true if this system's user has a secret or certificates, so that the job is to be
+  /// encrypted.
   [[nodiscard]] bool encrypted() const { return stream_->encrypted(); }
   /// Returns true if the server is an impishim server.
   [[nodiscard]] bool server_is_ours() const { return stream_->ours(); }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +17,9 @@
 #include "wire/base/private_file.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/tls/certificate_files.hpp"
 #include "wire/tls/channel_key.hpp"
+#include "wire/tls/tls_certificates.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
@@ -74,13 +77,24 @@ Result<SharedSecret> SharedSecret::from_environment() {
   }
   auto secret = read_secret();
   if (!secret) return secret.error();
-  if (!*secret && wish == "on") {
-    return Error{
-        ErrorKind::kConfiguration,
-        "IMPISHIM_TLS=on needs a secret: set IMPISHIM_SECRET, or IMPISHIM_SECRET_FILE to a "
-        "file that holds it (impirun -new-secret makes one)"};
+  auto certificates = CertificateFiles::from_environment();
+  if (!certificates) return certificates.error();
+  if (*secret && *certificates) {
+    return Error{ErrorKind::kConfiguration,
+                 "there are a secret (IMPISHIM_SECRET, IMPISHIM_SECRET_FILE) and certificates "
+                 "(IMPISHIM_CERTIFICATE): unset one of them, the same one everywhere"};
   }
-  return SharedSecret{.secret = std::move(*secret)};
+  if (!*secret && !*certificates && wish == "on") {
+    return Error{ErrorKind::kConfiguration,
+                 "IMPISHIM_TLS=on needs a secret or certificates: set IMPISHIM_SECRET, or "
+                 "IMPISHIM_SECRET_FILE to a file that holds it (impirun -new-secret makes one), or "
+                 "IMPISHIM_CERTIFICATE, IMPISHIM_PRIVATE_KEY and IMPISHIM_AUTHORITY"};
+  }
+  if (*certificates) {
+    auto usable = TlsCertificates::load(**certificates);
+    if (!usable) return usable.error();
+  }
+  return SharedSecret{.secret = std::move(*secret), .certificates = std::move(*certificates)};
 }
 
 Result<TlsTerms> rendezvous_terms(TlsRole role, const JobSecret& secret) {
@@ -91,6 +105,26 @@ Result<TlsTerms> rendezvous_terms(TlsRole role, const JobSecret& secret) {
   if (!key) return key.error();
   terms.key = *key;
   wipe(*key);
+  return terms;
+}
+
+TlsTerms rendezvous_terms(std::shared_ptr<const TlsCertificates> certificates) {
+  TlsTerms terms;
+  terms.role = TlsRole::kServer;
+  terms.certificates = std::move(certificates);
+  return terms;
+}
+
+Result<TlsTerms> terms_with_server(const SharedSecret& shared, const std::string& server) {
+  if (shared.secret) return rendezvous_terms(TlsRole::kClient, *shared.secret);
+  auto certificates = TlsCertificates::load(*shared.certificates);
+  if (!certificates) return certificates.error();
+  auto name = expected_server_name(*shared.certificates, server);
+  if (!name) return name.error();
+  TlsTerms terms;
+  terms.role = TlsRole::kClient;
+  terms.certificates = std::move(*certificates);
+  terms.peer_name = std::move(*name);
   return terms;
 }
 

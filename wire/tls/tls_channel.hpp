@@ -60,6 +60,7 @@ class TlsChannel final : public Channel {
     return socket_.peer_silence();
   }
   [[nodiscard]] std::uint64_t delivered() override { return socket_.delivered(); }
+  [[nodiscard]] std::optional<RoadState> road() const override { return socket_.road(); }
   void close_in_forked_child() override;
   [[nodiscard]] std::string peer_name() const override { return socket_.peer_name(); }
 

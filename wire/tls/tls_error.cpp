@@ -6,7 +6,9 @@
 #include <openssl/sslerr.h>
 #include <openssl/tls1.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "wire/base/result.hpp"
 #include "wire/tls/tls_library.hpp"
@@ -42,6 +44,9 @@ Error alert_error(const TlsLibrary& library, const TlsFailure& failure, int aler
 
 Error tls_error(const TlsLibrary& library, const TlsFailure& failure) {
   const int reason = ERR_GET_REASON(failure.code);
+  if (failure.by_certificates) {
+    if (auto error = certificate_error(library, failure)) return std::move(*error);
+  }
   if (failure.alert >= 0) return alert_error(library, failure, failure.alert);
   if (failure.identity_differs) {
     return {ErrorKind::kAuthentication,
@@ -58,12 +63,15 @@ Error tls_error(const TlsLibrary& library, const TlsFailure& failure) {
     return {ErrorKind::kProtocol, "the peer does not support TLS 1.3"};
   if (!failure.handshake_done && reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     return {ErrorKind::kAuthentication,
-            fmt::format("the peer does not use the key of this channel: {}", kSameJob)};
+            fmt::format("the peer does not use the key of this channel, but a certificate: {}",
+                        kSameJob)};
   }
   if (!failure.handshake_done && failure.is_server && !failure.asked_for_key &&
       (reason == SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM || reason == SSL_R_NO_SHARED_CIPHER ||
        reason == SSL_R_MISSING_SIGALGS_EXTENSION || reason == SSL_R_NO_CERTIFICATE_SET)) {
-    return {ErrorKind::kAuthentication, fmt::format("the peer offers no key: {}", kSameJob)};
+    return {
+        ErrorKind::kAuthentication,
+        fmt::format("the peer offers no key (one that uses certificates has none): {}", kSameJob)};
   }
   return {ErrorKind::kProtocol,
           fmt::format("{} TLS record of the peer is not allowed, was damaged or forged ({})",

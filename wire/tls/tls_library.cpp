@@ -38,8 +38,7 @@ bool processor_has_aes() {
 
 /// Sets everything that matters here. OpenSSL has applied the section system_default of the
 /// machine's openssl.cnf to the context before.
-bool set_up(TlsLibrary& it) {
-  SSL_CTX* const context = it.context;
+bool set_up(const TlsLibrary& it, SSL_CTX* context) {
   const auto control = [&](int command, long number, const void* text = nullptr) {
     // The function's parameter is not const, but these commands only read.
     return it.context_control(context, command, number,
@@ -92,9 +91,9 @@ Result<TlsLibrary> open_library() {
   // This counts only if nothing has initialized libcrypto before; wire/base/secret.cpp does so.
   it.initialize(OPENSSL_INIT_NO_ATEXIT, nullptr);
   // The context has providers of its own, so that the program's are neither used nor changed.
-  OSSL_LIB_CTX* const providers = it.library_context_new();
-  if (providers != nullptr) it.context = it.context_new(providers, nullptr, it.method());
-  if (it.context == nullptr || !set_up(it)) {
+  it.providers = it.library_context_new();
+  it.context = it.new_context();
+  if (it.context == nullptr) {
     return Error{ErrorKind::kSystem,
                  fmt::format("{} cannot be initialized for TLS 1.3: is TLS 1.3, AES-128-GCM, "
                              "ChaCha20 or X25519 disabled on this machine?",
@@ -104,6 +103,14 @@ Result<TlsLibrary> open_library() {
 }
 
 }  // namespace
+
+SSL_CTX* TlsLibrary::new_context() const {
+  if (providers == nullptr) return nullptr;
+  SSL_CTX* const made = context_new(providers, nullptr, method());
+  if (made == nullptr || set_up(*this, made)) return made;
+  context_free(made);
+  return nullptr;
+}
 
 Result<const TlsLibrary*> TlsLibrary::load() {
   static const Result<TlsLibrary> library = open_library();

@@ -7,6 +7,7 @@
 #include <openssl/ssl.h>
 #include <openssl/ssl3.h>
 #include <openssl/types.h>
+#include <openssl/x509_vfy.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/tls/tls_certificates.hpp"
 #include "wire/tls/tls_error.hpp"
 #include "wire/tls/tls_library.hpp"
 
@@ -33,20 +35,6 @@ constexpr int kSessionIndex = 0;  ///< OpenSSL's index for data of the applicati
 constexpr std::size_t kRecordHeader = 5;
 /// Largest number of bytes behind that header (RFC 8446 5.2).
 constexpr std::size_t kMostCiphertext = TlsSession::kRecordSize + 256;
-
-/// OpenSSL's error queue belongs to the thread, and so also to the program if it uses OpenSSL. This
-/// leaves in the queue what was there before. It takes 45 ns, so read() and write() do without: a
-/// failure of theirs ends the job, and then clears the queue.
-class KeptErrors {
- public:
-  explicit KeptErrors(const TlsLibrary& library) : library_(library) { library_.error_set_mark(); }
-  KeptErrors(const KeptErrors&) = delete;
-  KeptErrors& operator=(const KeptErrors&) = delete;
-  ~KeptErrors() { library_.error_pop_to_mark(); }
-
- private:
-  const TlsLibrary& library_;
-};
 
 Error end_of_stream() { return {ErrorKind::kConnection, "end of stream"}; }
 
@@ -136,12 +124,13 @@ int TlsSession::Callbacks::offer_key(SSL* connection, const EVP_MD* /*hash*/,
   return *session != nullptr ? 1 : 0;
 }
 
-/// The server accepts one identity. With any other one the handshake ends here: without a key,
-/// OpenSSL would go on and ask for certificates.
+/// The server accepts one identity, and none if it uses certificates. With any other one the
+/// handshake ends here: without a key, OpenSSL would go on and ask for certificates.
 int TlsSession::Callbacks::find_key(SSL* connection, const unsigned char* identity,
                                     std::size_t identity_size, SSL_SESSION** session) {
   TlsSession& self = session_of(connection);
   self.asked_for_key_ = true;
+  if (self.by_certificates_) return 0;
   self.identity_differs_ =
       std::string_view(reinterpret_cast<const char*>(identity), identity_size) != self.identity_;
   *session = self.identity_differs_ ? nullptr : self.make_key_session();
@@ -176,6 +165,7 @@ void TlsSession::FreeConnection::operator()(ssl_st* connection) const {
 TlsSession::TlsSession(const TlsLibrary& library, const TlsTerms& terms)
     : library_(library),
       is_server_(terms.role == TlsRole::kServer),
+      by_certificates_(terms.certificates != nullptr),
       identity_(terms.identity),
       key_(terms.key),
       records_per_key_(terms.records_per_key),
@@ -188,20 +178,22 @@ TlsSession::~TlsSession() { wipe(key_); }
 Result<std::unique_ptr<TlsSession>> TlsSession::make(const TlsTerms& terms) {
   auto library = TlsLibrary::load();
   if (!library) return library.error();
-  if (terms.identity.empty() || terms.identity.size() > kMostIdentity) {
+  const bool by_key = terms.certificates == nullptr;
+  if (by_key && (terms.identity.empty() || terms.identity.size() > kMostIdentity)) {
     return Error{ErrorKind::kConfiguration,
                  fmt::format("the name of an encrypted channel has {} bytes; 1 to {} are allowed",
                              terms.identity.size(), kMostIdentity)};
   }
   std::unique_ptr<TlsSession> session(new TlsSession(**library, terms));
-  auto begun = session->begin(terms.role);
+  auto begun = session->begin(terms);
   if (!begun) return begun.error();
   return session;
 }
 
-Result<void> TlsSession::begin(TlsRole role) {
+Result<void> TlsSession::begin(const TlsTerms& terms) {
   const KeptErrors errors(library_);
-  connection_.reset(library_.connection_new(library_.context));
+  connection_.reset(
+      library_.connection_new(by_certificates_ ? terms.certificates->context() : library_.context));
   const BIO_METHOD* const method = Callbacks::bio_method(library_);
   BIO* const bio = method != nullptr ? library_.bio_new(method) : nullptr;
   if (connection_ == nullptr || bio == nullptr)
@@ -212,17 +204,33 @@ Result<void> TlsSession::begin(TlsRole role) {
   library_.set_bio(connection, bio, bio);  // the connection owns it now
   library_.set_ex_data(connection, kSessionIndex, this);
   library_.set_info_callback(connection, Callbacks::note_alert);
-  if (role == TlsRole::kServer) {
+  if (is_server_) {
     library_.set_psk_find_session_callback(connection, Callbacks::find_key);
-    library_.set_verify(connection, SSL_VERIFY_NONE, nullptr);
     library_.set_accept_state(connection);
   } else {
-    library_.set_psk_use_session_callback(connection, Callbacks::offer_key);
-    // No certificate can be valid: a server that offers one instead of the key is refused.
-    library_.set_verify(connection, SSL_VERIFY_PEER, nullptr);
     library_.set_connect_state(connection);
   }
+  return by_certificates_ ? use_certificates(terms) : use_key();
+}
+
+Result<void> TlsSession::use_key() {
+  if (is_server_) {
+    library_.set_verify(connection_.get(), SSL_VERIFY_NONE, nullptr);
+  } else {
+    library_.set_psk_use_session_callback(connection_.get(), Callbacks::offer_key);
+    // No certificate can be valid: a server that offers one instead of the key is refused.
+    library_.set_verify(connection_.get(), SSL_VERIFY_PEER, nullptr);
+  }
   return {};
+}
+
+Result<void> TlsSession::use_certificates(const TlsTerms& terms) {
+  const bool named = is_server_ || terms.peer_name.empty() ||
+                     expect_name(library_, connection_.get(), terms.peer_name);
+  if (named && terms.certificates->give_to(connection_.get())) return {};
+  return Error{ErrorKind::kSystem,
+               fmt::format("OpenSSL cannot make a TLS session with certificates, for a peer \"{}\"",
+                           terms.peer_name)};
 }
 
 /// Returns the key in the form in which OpenSSL wants it, or null. The caller, OpenSSL, owns it and
@@ -249,8 +257,14 @@ Error TlsSession::fail(Error error) {
 }
 
 Error TlsSession::fail_by_openssl() {
-  const TlsFailure failure{library_.error_peek_last(), alert_, done_, is_server_, asked_for_key_,
-                           identity_differs_};
+  const TlsFailure failure{library_.error_peek_last(),
+                           alert_,
+                           done_,
+                           is_server_,
+                           asked_for_key_,
+                           identity_differs_,
+                           by_certificates_,
+                           library_.verify_result(connection_.get())};
   if (done_) library_.error_clear();
   return fail(tls_error(library_, failure));
 }
@@ -277,13 +291,20 @@ Result<void> TlsSession::advance_handshake() {
   if (status != 1 && starved_) return {};
   if (status != 1) return fail_by_openssl();
   // No other form is possible with the context's settings. A mistake there must not pass unseen.
-  if (library_.version(connection_.get()) != TLS1_3_VERSION ||
-      library_.session_reused(connection_.get()) != 1) {
-    return fail({ErrorKind::kAuthentication, "the TLS handshake did not use the key"});
-  }
+  if (library_.version(connection_.get()) != TLS1_3_VERSION || !peer_is_proven())
+    return fail({ErrorKind::kAuthentication, "the TLS handshake did not prove who the peer is"});
   done_ = true;
+  if (by_certificates_) library_.forget_certificates(connection_.get());
   wipe(key_);
   return {};
+}
+
+/// Returns true if the peer has the key, or a certificate that was verified.
+bool TlsSession::peer_is_proven() const {
+  if (!by_certificates_) return library_.session_reused(connection_.get()) == 1;
+  return library_.session_reused(connection_.get()) == 0 &&
+         library_.peer_certificate(connection_.get()) != nullptr &&
+         library_.verify_result(connection_.get()) == X509_V_OK;
 }
 
 std::string TlsSession::cipher() const {

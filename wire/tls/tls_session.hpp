@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One end of an encrypted connection, without a socket: TLS 1.3 (RFC 8446) with a key that both
-/// ends know beforehand and a fresh X25519 exchange (psk_dhe_ke), computed by OpenSSL. There are no
-/// certificates, tickets or early data, and no connection without the key.
+/// One end of an encrypted connection, without a socket: TLS 1.3 (RFC 8446) with a fresh X25519
+/// exchange, computed by OpenSSL. The ends prove themselves by a key that both know beforehand
+/// (psk_dhe_ke), or both by certificates. There are no tickets or early data, and no connection
+/// without that proof.
 ///
 /// Use: make() at both ends. Until done(): move output() to the peer, feed() what comes from the
 /// peer, and call advance_handshake(). Then read(), write() and close().
@@ -32,6 +33,7 @@ struct ssl_st;
 namespace impishim::wire {
 
 struct TlsLibrary;
+class TlsCertificates;
 
 enum class TlsRole : std::uint8_t { kClient, kServer };
 
@@ -47,6 +49,11 @@ struct TlsTerms {
   std::string identity;
   ChannelKey key{};  ///< see channel_key()
   std::uint64_t records_per_key = kRecordsPerKey;
+  /// If it is not null, both ends prove themselves by certificates; identity and key are not used.
+  std::shared_ptr<const TlsCertificates> certificates{};
+  /// Client with certificates: the name or address that the server's certificate must have; empty:
+  /// any.
+  std::string peer_name{};
 
   ~TlsTerms() { wipe(key); }
 };
@@ -72,11 +79,15 @@ class TlsSession {
   ~TlsSession();
 
   /// Reads what was fed, and writes the answer to output(). The client's first call writes its
-  /// hello. Fails with kAuthentication if the peer has another key or identity, or none; with
-  /// kProtocol if the peer speaks no TLS, or if a record was damaged.
+  /// hello. Fails with kAuthentication if the peer has another key or identity, or none, or if one
+  /// of the certificates is refused; with kProtocol if the peer speaks no TLS, or if a record was
+  /// damaged. With certificates, a client may learn only by read() that the server refuses its own.
   [[nodiscard]] Result<void> advance_handshake();
-  /// Returns true if the handshake is complete: the peer has proved that it knows the key.
+  /// Returns true if the handshake is complete: the peer has proved that it knows the key, or has
+  /// the private key of a certificate that is trusted.
   [[nodiscard]] bool done() const { return done_; }
+  /// Returns true if the peer has sent a record of TLS, whether the handshake succeeds or not.
+  [[nodiscard]] bool peer_spoke_tls() const { return first_record_seen_; }
   /// Returns the name of the cipher suite, once done.
   [[nodiscard]] std::string cipher() const;
 
@@ -116,7 +127,10 @@ class TlsSession {
   friend struct Callbacks;
 
   TlsSession(const TlsLibrary& library, const TlsTerms& terms);
-  [[nodiscard]] Result<void> begin(TlsRole role);
+  [[nodiscard]] Result<void> begin(const TlsTerms& terms);
+  [[nodiscard]] Result<void> use_key();
+  [[nodiscard]] Result<void> use_certificates(const TlsTerms& terms);
+  [[nodiscard]] bool peer_is_proven() const;
   [[nodiscard]] ssl_session_st* make_key_session();
   [[nodiscard]] bool peer_speaks_tls() const;
   [[nodiscard]] bool has_record() const;
@@ -130,6 +144,7 @@ class TlsSession {
   const TlsLibrary& library_;
   std::unique_ptr<ssl_st, FreeConnection> connection_;
   bool is_server_;
+  bool by_certificates_;
   std::string identity_;
   ChannelKey key_;  ///< wiped when the handshake is complete
   std::uint64_t records_per_key_;

@@ -37,6 +37,9 @@ Result<void> check_same(std::span<const SystemSize> systems) {
       return differ("IMPISHIM_TLS", other, tls(other), each, tls(each));
     if (each.reconnect != other.reconnect)
       return differ("IMPISHIM_RECONNECT", other, reconnect(other), each, reconnect(each));
+    if (each.streams != other.streams)
+      return differ("IMPISHIM_STREAMS", other, streams_text(other.streams), each,
+                    streams_text(each.streams));
   }
   for (const SystemSize& each : systems) {
     if (each.has_gateways) continue;
@@ -78,6 +81,16 @@ std::optional<std::int32_t> parse_host_procs(std::string_view text) {
 std::string host_procs_text(std::int32_t host_procs) {
   if (host_procs == kHostProcsAuto) return "auto";
   return host_procs == kHostProcsNode ? "node" : std::to_string(host_procs);
+}
+
+std::optional<std::int32_t> parse_streams(std::string_view text) {
+  if (text == "auto") return kStreamsAuto;
+  const auto streams = parse_number<std::int32_t>(std::string(text).c_str());
+  return streams && *streams >= 1 && *streams <= kMostStreams ? streams : std::nullopt;
+}
+
+std::string streams_text(std::int32_t streams) {
+  return streams == kStreamsAuto ? "auto" : std::to_string(streams);
 }
 
 Result<std::int32_t> choose_host_procs(std::span<const SystemSize> systems, std::int32_t clients) {

@@ -24,10 +24,20 @@ inline constexpr std::int32_t kReconnectAuto = -1;
 inline constexpr std::int32_t kDefaultReconnect = 60;  ///< seconds
 inline constexpr std::int32_t kMostReconnect = 86400;
 
+/// Value of IMPISHIM_STREAMS that is no number: as many as the road needs, up to kMostAutoStreams.
+inline constexpr std::int32_t kStreamsAuto = 0;
+inline constexpr std::int32_t kMostAutoStreams = 8;
+inline constexpr std::int32_t kMostStreams = 16;
+
 /// Parse and write "auto", "node" or a number from 1 to 2^20. Nothing for other texts.
 [[nodiscard]] std::optional<std::int32_t> parse_host_procs(std::string_view text);
 
 [[nodiscard]] std::string host_procs_text(std::int32_t host_procs);
+
+/// The same for "auto" or a number from 1 to kMostStreams.
+[[nodiscard]] std::optional<std::int32_t> parse_streams(std::string_view text);
+
+[[nodiscard]] std::string streams_text(std::int32_t streams);
 
 /// What a system tells the others before it plans its hosts.
 struct SystemSize {
@@ -37,6 +47,7 @@ struct SystemSize {
   std::int32_t max_channels = kDefaultMaxChannels;  ///< IMPISHIM_MAX_CHANNELS
   std::int32_t lanes = 1;                           ///< IMPISHIM_LANES
   std::int32_t reconnect = kReconnectAuto;          ///< IMPISHIM_RECONNECT, seconds; 0: never
+  std::int32_t streams = 1;                         ///< IMPISHIM_STREAMS
   bool encrypted = false;  ///< there is a secret, and IMPISHIM_TLS is not off
   bool has_gateways = false;
   bool operator==(const SystemSize&) const = default;

@@ -83,6 +83,8 @@ struct NegotiatedValues {
   /// Our own: seconds for which a lost connection between hosts is to be taken up again; 0: not at
   /// all; kReconnectAuto (host_size.hpp).
   std::int32_t reconnect = 0;
+  /// Our own: connections of each channel at once; kStreamsAuto (host_size.hpp).
+  std::int32_t streams = 1;
   bool encrypted = false;  ///< our own: the connections between hosts are encrypted
 };
 
@@ -144,6 +146,8 @@ class JobMap {
   void set_encrypted(bool encrypted) { values_.encrypted = encrypted; }
   /// Sets NegotiatedValues::reconnect. All impishim clients have agreed on it.
   void set_reconnect(std::int32_t seconds) { values_.reconnect = seconds; }
+  /// Sets NegotiatedValues::streams. All impishim clients have agreed on it.
+  void set_streams(std::int32_t streams) { values_.streams = streams; }
   void set_inner_address(std::int32_t host, const HostId& address) {
     hosts_[static_cast<std::size_t>(host)].inner_address = address;
   }

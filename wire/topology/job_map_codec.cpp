@@ -14,6 +14,7 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/result.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/topology/host_size.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
@@ -24,8 +25,8 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
   for (const std::uint32_t value :
        {values.version_major, values.version_minor, values.datalen, values.ackmark, values.hiwater})
     out.put(value);
-  for (const std::int32_t value :
-       {values.tag_ub, values.coll_xsize, values.coll_maxlinear, values.lanes, values.reconnect})
+  for (const std::int32_t value : {values.tag_ub, values.coll_xsize, values.coll_maxlinear,
+                                   values.lanes, values.reconnect, values.streams})
     out.put(value);
   out.put(static_cast<std::uint8_t>(values.encrypted));
   out.put(static_cast<std::uint32_t>(map.clients().size()));
@@ -106,10 +107,11 @@ class MapReader {
                                  &values.ackmark, &values.hiwater})
       get(*value);
     for (std::int32_t* value : {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear,
-                                &values.lanes, &values.reconnect})
+                                &values.lanes, &values.reconnect, &values.streams})
       get(*value);
     get_flag(values.encrypted);
-    complete_ = complete_ && values.lanes >= 1;
+    complete_ = complete_ && values.lanes >= 1 && values.streams >= kStreamsAuto &&
+                values.streams <= kMostStreams;
   }
   void get_client(Client& client) {
     get(client.host_count);

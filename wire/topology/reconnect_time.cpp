@@ -40,4 +40,17 @@ std::chrono::seconds reconnect_time(const JobMap& job, std::int32_t host, std::i
   return seconds(on_one_machine(job.host(host), job.host(other)) ? 0 : kDefaultReconnect);
 }
 
+std::int32_t streams_between(const JobMap& job, std::int32_t host, std::int32_t other) {
+  const std::int32_t streams = job.values().streams;
+  if (streams == 1 || reconnect_time(job, host, other).count() == 0) return 1;
+  return streams == kStreamsAuto ? kMostAutoStreams : streams;
+}
+
+std::int32_t first_streams(const JobMap& job, std::int32_t host, std::int32_t other) {
+  const std::int32_t streams = streams_between(job, host, other);
+  if (streams == 1 || job.values().streams != kStreamsAuto) return streams;
+  const Host& acceptor = job.host(std::min(host, other));
+  return std::min(streams, 1 + static_cast<std::int32_t>(acceptor.more_addresses.size()));
+}
+
 }  // namespace impishim::wire

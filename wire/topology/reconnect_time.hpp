@@ -18,4 +18,13 @@ namespace impishim::wire {
 [[nodiscard]] std::chrono::seconds reconnect_time(const JobMap& job, std::int32_t host,
                                                   std::int32_t other);
 
+/// Returns the most connections that a channel between two hosts has at once. It is 1 where lost
+/// connections are not taken up again, since only those channels can have several.
+[[nodiscard]] std::int32_t streams_between(const JobMap& job, std::int32_t host,
+                                           std::int32_t other);
+
+/// Returns how many of them are made at the beginning. With IMPISHIM_STREAMS=auto that is one for
+/// each address of the host that accepts them.
+[[nodiscard]] std::int32_t first_streams(const JobMap& job, std::int32_t host, std::int32_t other);
+
 }  // namespace impishim::wire

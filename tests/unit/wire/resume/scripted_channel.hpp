@@ -60,6 +60,9 @@ class ScriptedChannel final : public Channel {
     error.reset();
   }
 
+  /// Makes the descriptor readable for good, for an owner that reads only then.
+  void announce() { static_cast<void>(eventfd_write(event_.get(), 1)); }
+
   Result<std::size_t> try_send(std::span<const iovec> pieces) override {
     if (error) return *error;
     std::size_t left = most_sent;
@@ -96,7 +99,7 @@ class ScriptedChannel final : public Channel {
   [[nodiscard]] std::string peer_name() const override { return "the test"; }
 
  private:
-  Descriptor event_{eventfd(0, EFD_CLOEXEC)};  ///< never readable
+  Descriptor event_{eventfd(0, EFD_CLOEXEC)};  ///< not readable before announce()
 };
 
 }  // namespace impishim::wire::test

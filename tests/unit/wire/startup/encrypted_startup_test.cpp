@@ -155,8 +155,8 @@ TEST_F(ClearStartup, SystemsOnSeveralMachinesNeedASecret) {
   EXPECT_EQ(told[0].error().text,
             "the systems are on several machines (such as 192.0.2.1 and 192.0.2.2), and what they "
             "send to each other would cross the network in clear: give all systems and the server "
-            "one secret (IMPISHIM_SECRET_FILE, impirun -new-secret), or, on a trusted network, set "
-            "IMPISHIM_TLS=off in all");
+            "one secret (IMPISHIM_SECRET_FILE, impirun -new-secret) or certificates "
+            "(IMPISHIM_CERTIFICATE), or, on a trusted network, set IMPISHIM_TLS=off in all");
 }
 
 TEST_F(ClearStartup, UsersMayWantNoEncryption) {

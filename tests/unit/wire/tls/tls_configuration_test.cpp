@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "tests/unit/wire/tls/test_certificates.hpp"
 #include "tests/unit/wire/tls/tls_support.hpp"
 #include "wire/base/secret.hpp"
 
@@ -33,6 +34,9 @@ Groups = P-521
 Options = AllowNoDHEKEX
 RecordPadding = 4096
 NumTickets = 4
+SignatureAlgorithms = RSA+SHA512
+ClientSignatureAlgorithms = RSA+SHA512
+VerifyMode = Once
 )";
 
 /// Returns true if the client's hello contains these bytes.
@@ -52,6 +56,7 @@ test::Bytes bytes_of(std::initializer_list<unsigned char> values) {
 TEST(TlsConfiguration, OpensslCnfDoesNotCount) {
   std::string path = testing::TempDir() + "openssl.cnf.XXXXXX";
   const Descriptor file(mkstemp(path.data()));
+  ASSERT_FALSE(test::certificate_folder().empty());  // by the openssl command, which is not to fail
   ASSERT_TRUE(file.valid());
   std::ofstream(path) << kHostile;
   // Before OpenSSL is loaded: it reads the variable once.
@@ -65,6 +70,16 @@ TEST(TlsConfiguration, OpensslCnfDoesNotCount) {
   EXPECT_TRUE(pair.server->output().empty()) << "a session ticket?";
   ASSERT_EQ(*test::write_bytes(*pair.client, test::Bytes(10)), 10U);
   EXPECT_LT(pair.client->output().size(), 100U) << "padded";
+  TlsTerms of_client;
+  of_client.certificates = test::certificates("system");
+  TlsTerms of_server;
+  of_server.role = TlsRole::kServer;
+  of_server.certificates = test::certificates("server");
+  test::TlsPair certified(of_client, of_server);
+  certified.shake_well();
+  EXPECT_TRUE(certified.server->output().empty()) << "a session ticket?";
+  of_client.certificates = test::certificates("foreign");
+  EXPECT_FALSE(test::TlsPair(of_client, of_server).shake().second.ok());
   unlink(path.c_str());
 }
 

@@ -85,6 +85,21 @@ TEST(HostSize, AllSystemsReconnectAlike) {
               HasSubstr("IMPISHIM_RECONNECT is not set in system 0 and 20 in system 1"));
 }
 
+TEST(HostSize, AllSystemsHaveTheSameStreams) {
+  auto systems = systems_of({2, 2});
+  systems[1].streams = 4;
+  EXPECT_THAT(refused(systems), HasSubstr("IMPISHIM_STREAMS is 1 in system 0 and 4 in system 1"));
+  systems[0].streams = kStreamsAuto;
+  EXPECT_THAT(refused(systems), HasSubstr("IMPISHIM_STREAMS is auto in system 0"));
+}
+
+TEST(HostSize, StreamsAreANumberOrAuto) {
+  EXPECT_EQ(parse_streams("auto"), kStreamsAuto);
+  EXPECT_EQ(parse_streams("1"), 1);
+  EXPECT_EQ(parse_streams("16"), 16);
+  for (const char* text : {"", "0", "-1", "17", "two", "4 "}) EXPECT_FALSE(parse_streams(text));
+}
+
 TEST(HostSize, WholeNodesWithGatewaysAndForeignClients) {
   auto systems = systems_of({2, 2});
   systems[1].has_gateways = true;

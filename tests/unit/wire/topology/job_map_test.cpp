@@ -66,10 +66,10 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 10 values, the byte of encryption, 3
+  // host_count of client 1, proc_count of host 1: after 11 values, the byte of encryption, 3
   // counts, clients of 28 bytes and hosts of 43.
-  constexpr std::size_t kHostsOfSecondClient = 53 + 28;
-  constexpr std::size_t kProcsOfSecondHost = 53 + 2 * 28 + 43 + 18;
+  constexpr std::size_t kHostsOfSecondClient = 57 + 28;
+  constexpr std::size_t kProcsOfSecondHost = 57 + 2 * 28 + 43 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
@@ -83,6 +83,7 @@ TEST(JobMapCodec, EncryptionAndAddressesSurvive) {
   inner.back() = std::byte{7};
   job.set_encrypted(true);
   job.set_reconnect(20);
+  job.set_streams(4);
   job.set_inner_address(1, inner);
   HostId more{};
   more.back() = std::byte{8};
@@ -91,13 +92,14 @@ TEST(JobMapCodec, EncryptionAndAddressesSurvive) {
   ASSERT_TRUE(decoded.ok()) << decoded.error().text;
   EXPECT_TRUE(decoded->values().encrypted);
   EXPECT_EQ(decoded->values().reconnect, 20);
+  EXPECT_EQ(decoded->values().streams, 4);
   const Host& host = decoded->host(1);
   EXPECT_THAT(decoded->addresses_from(host.client, 1), ElementsAre(inner, more));
   EXPECT_THAT(decoded->addresses_from(host.client + 1, 1), ElementsAre(host.address, more));
   EXPECT_THAT(decoded->addresses_from(host.client, 0), ElementsAre(decoded->host(0).address));
   EXPECT_TRUE(has_address(host, host.address) && has_address(host, more));
   EXPECT_FALSE(has_address(host, inner));
-  constexpr std::size_t kEncrypted = 10 * 4;
+  constexpr std::size_t kEncrypted = 11 * 4;
   auto bytes = encode_job_map(job);
   bytes[kEncrypted] = std::byte{2};
   EXPECT_FALSE(decode_job_map(bytes).ok());
@@ -116,7 +118,7 @@ TEST(JobMapCodec, NoLanes) {
 
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
-  constexpr std::size_t kGateway = 53 + 2 * 28 + 2 * 43 + 22;
+  constexpr std::size_t kGateway = 57 + 2 * 28 + 2 * 43 + 22;
   auto bytes = encode_job_map(sample());
   for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
     store_big_endian(bytes.data() + kGateway, gateway);

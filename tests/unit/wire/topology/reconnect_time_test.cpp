@@ -80,5 +80,33 @@ TEST(ReconnectTime, IsNoneOverLibfabric) {
   EXPECT_EQ(reconnect_time(job, 0, 1), seconds(60));
 }
 
+TEST(Streams, AreAsManyAsAsked) {
+  JobMap job = job_at(ipv4(10, 1), ipv4(10, 2));
+  EXPECT_EQ(streams_between(job, 0, 1), 1);
+  job.set_streams(4);
+  EXPECT_EQ(streams_between(job, 0, 1), 4);
+  EXPECT_EQ(first_streams(job, 1, 0), 4);
+}
+
+TEST(Streams, AreOneWhereNothingIsTakenUpAgain) {
+  JobMap job = job_at(ipv4(10, 1), ipv4(10, 1));
+  job.set_streams(4);
+  EXPECT_EQ(streams_between(job, 0, 1), 1);
+  job.set_reconnect(5);
+  EXPECT_EQ(streams_between(job, 0, 1), 4);
+}
+
+TEST(Streams, BeginWithOneForEachAddressOfTheAcceptor) {
+  JobMap job = job_at(ipv4(10, 1), ipv4(10, 2));
+  job.set_streams(kStreamsAuto);
+  EXPECT_EQ(streams_between(job, 0, 1), kMostAutoStreams);
+  EXPECT_EQ(first_streams(job, 0, 1), 1);
+  job.set_more_addresses(1, {ipv4(11, 2)});
+  EXPECT_EQ(first_streams(job, 0, 1), 1);
+  job.set_more_addresses(0, {ipv4(11, 1), ipv4(12, 1)});
+  EXPECT_EQ(first_streams(job, 0, 1), 3);
+  EXPECT_EQ(first_streams(job, 1, 0), 3);
+}
+
 }  // namespace
 }  // namespace impishim::wire
