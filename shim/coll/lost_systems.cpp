@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shim/coll/collective_queue.hpp"
+#include "shim/comm/context.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
@@ -34,8 +35,8 @@ std::vector<std::int32_t> ranks_of_client(const Job& job, const Communicator& co
 void lose_members(Job& job, Communicator& communicator, std::int32_t client) {
   const auto ranks = ranks_of_client(job, communicator, client);
   if (!ranks.empty()) {
-    job.engine->close_sources(communicator.context, client, ranks);
-    job.engine->close_sources(communicator.context | kPartitionedContext, client, ranks);
+    for (const wire::ContextId part : {wire::ContextId{0}, kPartitionedContext, kGroupMeeting})
+      job.engine->close_sources(communicator.context | part, client, ranks);
   }
   bool has_lost = !ranks.empty();
   for (const wire::WorldRank member : communicator.own_group())
@@ -59,6 +60,12 @@ void handle_losses(Job& job, std::size_t lost) {
   job.losses_handled.store(lost, std::memory_order_relaxed);
 }
 
+void break_if_lost(Job& job, Communicator& communicator) {
+  if (job.engine->lost_count() == 0) return;
+  for (const std::int32_t client : job.engine->lost_clients())
+    lose_members(job, communicator, client);
+}
+
 void follow_error_handler(Job& job) { job.engine->survive_losses(!ends_job(MPI_COMM_WORLD)); }
 
 namespace calls {
@@ -68,6 +75,12 @@ int Comm_set_errhandler(Job& job, MPI_Comm comm, MPI_Errhandler errhandler) {
   if (code == MPI_SUCCESS && comm == MPI_COMM_WORLD) follow_error_handler(job);
   return code;
 }
+
+#ifdef IMPISHIM_HAVE_MPI_Errhandler_set
+int Errhandler_set(Job& job, MPI_Comm comm, MPI_Errhandler errhandler) {
+  return Comm_set_errhandler(job, comm, errhandler);
+}
+#endif
 
 }  // namespace calls
 }  // namespace impishim::shim

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 
 namespace impishim::shim {
@@ -19,6 +20,9 @@ inline void handle_new_losses(Job& job) {
   if (lost != job.losses_handled.load(std::memory_order_relaxed)) [[unlikely]]
     handle_losses(job, lost);
 }
+
+/// Breaks a communicator that was made while a system of its members was lost.
+void break_if_lost(Job& job, Communicator& communicator);
 
 /// Makes the job go on, or not, when a system is lost, as the error handler of MPI_COMM_WORLD says.
 void follow_error_handler(Job& job);

@@ -11,7 +11,8 @@
 
 namespace {
 
-constexpr int kLostRank = 1;
+// The only process of the second system.
+constexpr int kLostRank = 2;
 
 /// Waits for the lost process in the way that the test names; returns the call's code.
 int wait_for_lost(const std::string& way) {
@@ -25,6 +26,15 @@ int wait_for_lost(const std::string& way) {
     MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &request);
     int index = 0;
     return MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+  }
+  MPI_Comm made = MPI_COMM_NULL;
+  if (way == "dup") return MPI_Comm_dup(MPI_COMM_WORLD, &made);
+  if (way == "create_group") {
+    MPI_Group world = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    const int code = MPI_Comm_create_group(MPI_COMM_WORLD, world, 6, &made);
+    MPI_Group_free(&world);
+    return code;
   }
   const int one = 1;
   return MPI_Allreduce(&one, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -84,7 +94,8 @@ int main(int argc, char** argv) {
   if (!fatal) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == kLostRank) {
-    sleep(1);
+    // The others should wait in their calls by then. If they do not yet, the calls find the loss.
+    usleep(300000);
     raise(SIGKILL);
   }
   const double begin = MPI_Wtime();
