@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/job/lost_systems.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <atomic>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "shim/coll/collective_queue.hpp"
-#include "shim/comm/context.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
@@ -42,6 +42,9 @@ void lose_members(Job& job, Communicator& communicator, std::int32_t client) {
   for (const wire::WorldRank member : communicator.own_group())
     has_lost = has_lost || job.map.proc(member).client == client;
   if (!has_lost) return;
+  if (const char* object = communicator.made_for.load(); object != nullptr)
+    end_job(1, fmt::format("{}; {} cannot go on without its processes",
+                           job.engine->loss_text(client), object));
   communicator.collectives->lose({.context = communicator.context,
                                   .kind = FailureNotice::Kind::kBroken,
                                   .error_class = error_class_of(ErrorKind::kLost),

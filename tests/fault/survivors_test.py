@@ -64,6 +64,20 @@ class Survivors(Case):
     def test_group_with_the_lost(self):
         self.expect_survival("create_group")
 
+    def expect_end(self, way, object):
+        """What cannot go on without the lost system ends the job, with a message that names both."""
+        _, one, lost, other = self.run_job(way)
+        for system in (one, lost, other):
+            self.assertNotEqual(system.process.returncode, 0, system)
+        text = f"system 1 is lost: .*; {object} cannot go on without its processes"
+        self.assertRegex(one.err + other.err, text)
+
+    def test_window(self):
+        self.expect_end("window", "a window")
+
+    def test_file(self):
+        self.expect_end("file", "an open file")
+
     def test_one_that_does_not_go_on_ends_all(self):
         """The last rank has the default error handler."""
         _, one, lost, other = self.run_job("recv", "fatal")

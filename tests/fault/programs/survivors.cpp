@@ -92,6 +92,12 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const bool fatal = argc > 2 && rank == size - 1;
   if (!fatal) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int memory = 0;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_File file = MPI_FILE_NULL;
+  if (way == "window")
+    MPI_Win_create(&memory, sizeof(memory), sizeof(memory), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  if (way == "file") MPI_File_open(MPI_COMM_WORLD, argv[0], MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == kLostRank) {
     // The others should wait in their calls by then. If they do not yet, the calls find the loss.
