@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shim/coll/collective_queue.hpp"
+#include "shim/coll/collective_queue.hpp"  // IWYU pragma: keep
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
@@ -17,6 +17,8 @@
 #include "shim/values/failure_notice.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/message/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {
