@@ -48,6 +48,9 @@ void lose_members(Job& job, Communicator& communicator, std::int32_t client) {
         communicator.context | kGroupMeeting}) {
     if (!ranks.empty()) job.engine->close_sources(each, client, ranks);
   }
+  if (const char* object = communicator.made_for.load(); object != nullptr)
+    end_job(1, fmt::format("{}; {} cannot go on without its processes",
+                           job.engine->loss_text(client), object));
   communicator.collectives->lose({.context = communicator.context,
                                   .kind = FailureNotice::Kind::kLost,
                                   .error_class = error_class_of(ErrorKind::kLost),
@@ -59,7 +62,7 @@ void lose_members(Job& job, Communicator& communicator, std::int32_t client) {
 /// Returns what this process has that does not survive the loss of a system, or null.
 const char* what_cannot_go_on(Job& job) {
   if (job.indivisible.load() != 0)
-    return "it has a window or a file over several systems, or makes one or an intercommunicator";
+    return "it makes a window, a file or a communicator that needs it";
   if (job.shuffles.load() != 0) return "it has a shuffle";
   if (job.creation_order.latest() != 0) return "it duplicates a communicator (MPI_Comm_idup)";
   return nullptr;
@@ -86,7 +89,7 @@ void handle_losses(Job& job) {
   job.losses_handled.store(count, std::memory_order_release);
 }
 
-void handle_losses_in(Job& job, Communicator& communicator) {
+void break_if_lost(Job& job, Communicator& communicator) {
   if (job.engine->lost_count() == 0) return;
   const MutexLock lock(job.losses_mutex);
   for (const std::int32_t client : job.engine->lost_clients())

@@ -30,8 +30,8 @@ inline constexpr wire::ContextId kBothGroups = 1ULL << 61U;
 inline constexpr wire::ContextId kLocalGroup = 1ULL << 60U;
 /// Of a meeting that has a name (named_meeting.hpp); below this bit is the name.
 inline constexpr wire::ContextId kNamedMeeting = 1ULL << 57U;
-// Of partitioned communication, and of this parent's members in MPI_Comm_create_group:
-// kPartitionedContext, kGroupMeeting (job/communicator.hpp).
+// Of partitioned communication, and of this parent's members in MPI_Comm_create_group: 1 << 58 and
+// 1 << 59 (job/communicator.hpp).
 /// The upper limit of ids by IMPI's rule, below the marker bits. IMPI_MAX_CID is greater.
 inline constexpr std::uint64_t kMaxContext = kNamedMeeting;
 

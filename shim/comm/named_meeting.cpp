@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -114,7 +113,7 @@ class RemoteLetters {
   int wait() {
     const auto over = [](const wire::Operation& operation) { return operation.complete(); };
     drive_until(job_, false, [&] {
-      if (job_.lost_systems.load(std::memory_order_relaxed) != 0) end_if_lost();
+      if (job_.engine->lost_count() != 0) end_if_one_is_lost();
       return std::ranges::all_of(sends_, over) && std::ranges::all_of(receives_, over);
     });
     const auto failed = [](const wire::Operation& operation) {
@@ -126,13 +125,16 @@ class RemoteLetters {
   }
 
  private:
-  /// The others of a meeting would not learn that a process is lost.
-  void end_if_lost() {
-    const std::uint64_t lost = job_.lost_systems.load(std::memory_order_acquire);
-    for (const wire::ReceiveOperation& each : receives_) {
-      const auto client = static_cast<unsigned>(job_.map.proc(each.source).client);
-      if (!each.complete() && (lost >> client & 1U) != 0)
-        end_job(1, fmt::format("{}: system {} is lost, and has processes in it", kMeeting, client));
+  /// Ends the job if a message is to come from a lost system: the meeting has no communicator, so
+  /// the engine cannot end the receive.
+  void end_if_one_is_lost() {
+    for (const std::int32_t client : job_.engine->lost_clients()) {
+      const auto waits_for_it = [&](const wire::ReceiveOperation& each) {
+        return !each.complete() && job_.map.proc(each.source).client == client;
+      };
+      if (std::ranges::any_of(receives_, waits_for_it))
+        end_job(1, fmt::format("{}: the group has processes of a lost system: {}", kMeeting,
+                               job_.engine->loss_text(client)));
     }
   }
 

@@ -229,6 +229,8 @@ int open_file(Job& job, Communicator& parent, const char* name, int mode, MPI_In
   int code = make_own_communicator(job, parent, kFunction, &own_handle);
   if (code != MPI_SUCCESS) return code;
   Communicator& own = *job.communicators.find(own_handle);
+  own.made_for = "an open file";
+  break_if_lost(job, own);
   std::int32_t home = 0;
   code = agree_on_home(job, own, mode, hints, home);
   MPI_File handle = MPI_FILE_NULL;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -18,15 +17,12 @@ void Files::add(std::unique_ptr<File> file) {
   const File& added = *file;
   const MutexLock lock(mutex_);
   files_.push_back(std::move(file));
-  job_.indivisible.fetch_add(1);
   by_handle_.insert(added.handle, *files_.back());
 }
 
 void Files::drop(const File& file) {
   const MutexLock lock(mutex_);
-  const auto dropped =
-      std::erase_if(files_, [&](const auto& each) { return each.get() == &file; });
-  job_.indivisible.fetch_sub(static_cast<std::int32_t>(dropped));
+  std::erase_if(files_, [&](const auto& each) { return each.get() == &file; });
 }
 
 std::shared_ptr<File> Files::share(const File& file) {

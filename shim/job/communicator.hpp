@@ -28,7 +28,7 @@ struct Topology;
 /// Marks the context of a communicator's partitioned communication, which matches no other messages
 /// (MPI-4.0 4.2). Above all context ids that are assigned by IMPI's rule.
 inline constexpr wire::ContextId kPartitionedContext = 1ULL << 58U;
-/// Marks the context of the messages of a parent's members in MPI_Comm_create_group.
+/// Marks the context of the meetings of this parent's members in MPI_Comm_create_group.
 inline constexpr wire::ContextId kGroupMeeting = 1ULL << 59U;
 
 /// The two groups of an intercommunicator, for its collectives. Hidden: users have no handles to
@@ -84,6 +84,9 @@ struct Communicator {
   /// True if a collective was given up (CollectiveQueue): all later ones end in an error, and the
   /// vendor may use the companion until the job ends.
   std::atomic<bool> broken{false};
+  /// What this hidden communicator is made for, if it cannot do without a member: a window, a file.
+  /// Null for other communicators.
+  std::atomic<const char*> made_for{nullptr};
 
   /// True if a member has revoked it (MPIX_Comm_revoke): all that waits ends in an error, and so do
   /// all later calls but those for survivors.

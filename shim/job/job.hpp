@@ -108,8 +108,7 @@ struct Job {
   std::atomic<std::size_t> losses_handled{0};
   std::atomic<std::uint64_t> lost_systems{0};
   Mutex losses_mutex;
-  /// The number of things of this process that do not survive the loss of a system: windows and
-  /// files over several systems, and calls that hold an Indivisible.
+  /// The number of calls in progress that do not survive the loss of a system (Indivisible).
   std::atomic<std::int32_t> indivisible{0};
   bool tells_failures = false;  ///< all systems run this library, and read the notices
   StandWatch stand_watch;

@@ -26,7 +26,7 @@ inline void handle_new_losses(Job& job) {
 }
 
 /// Does the same for a new communicator, whose members may have been lost while it was made.
-void handle_losses_in(Job& job, Communicator& communicator);
+void break_if_lost(Job& job, Communicator& communicator);
 
 /// Marks a call during which this process cannot go on if a system is lost.
 class Indivisible {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -41,7 +40,6 @@ Window& OneSided::add(std::unique_ptr<Window> window) {
   {
     const MutexLock lock(mutex_);
     windows_.push_back(std::move(window));
-    job_.indivisible.fetch_add(1);
   }
   service_.add(added.id(), added.target);
   return added;
@@ -54,9 +52,7 @@ std::shared_ptr<Window> OneSided::share(const Window& window) {
 
 void OneSided::drop(const Window& window) {
   const MutexLock lock(mutex_);
-  const auto dropped =
-      std::erase_if(windows_, [&](const auto& each) { return each.get() == &window; });
-  job_.indivisible.fetch_sub(static_cast<std::int32_t>(dropped));
+  std::erase_if(windows_, [&](const auto& each) { return each.get() == &window; });
 }
 
 OneSided& one_sided(Job& job) {

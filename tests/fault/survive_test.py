@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that go on when a system is lost: --program is survivors and --foreign-program shrinking, of
+"""Jobs that go on when a system is lost: --program is left_behind and --foreign-program shrinking, of
 one MPI library or of two (IMPISHIM_TEST_SECOND: the same programs of the second one)."""
 
 import os
@@ -14,7 +14,7 @@ from support import ARGUMENTS, Case, Server, impirun, main  # noqa: E402
 
 # The programs of systems 0, 2, ... and those of 1, 3, ...
 SECOND = os.environ.get("IMPISHIM_TEST_SECOND", "").split(":")
-SURVIVORS = [ARGUMENTS.program, SECOND[0] or ARGUMENTS.program]
+LEFT_BEHIND = [ARGUMENTS.program, SECOND[0] or ARGUMENTS.program]
 SHRINKING = [ARGUMENTS.foreign_program, SECOND[-1] or ARGUMENTS.foreign_program]
 KILLED = 137
 
@@ -29,7 +29,7 @@ def job(programs, shape, *words):
 
 class Survive(Case):
     def survivors_go_on(self, shape, *words):
-        with impirun(*job(SURVIVORS, shape, *words)) as run:
+        with impirun(*job(LEFT_BEHIND, shape, *words)) as run:
             self.assertNotEqual(run.end(), 0, run)
             survivors = sum(shape) - shape[1]
             self.assertEqual(run.out.count("went on"), survivors, run)
@@ -75,12 +75,12 @@ class Survive(Case):
         self.survivors_go_on((1, 1, 1), "recv", "handler")
 
     def test_one_fatal_process_ends_the_job(self):
-        with impirun(*job(SURVIVORS, (1, 1, 1), "recv", "fatal")) as run:
+        with impirun(*job(LEFT_BEHIND, (1, 1, 1), "recv", "fatal")) as run:
             self.assertNotEqual(run.end(), 0, run)
             self.assertNotIn("went on", run.out, run)
 
     def test_window_ends_the_job(self):
-        with impirun(*job(SURVIVORS, (1, 1, 1), "window")) as run:
+        with impirun(*job(LEFT_BEHIND, (1, 1, 1), "window")) as run:
             self.assertNotEqual(run.end(), 0, run)
             self.assertIn("cannot go on without it", run.err, run)
 
@@ -89,7 +89,7 @@ class Survive(Case):
         key = {"IMPI_AUTH_NONE": "1"}
         with Server("3", **key) as server:
             runs = [
-                impirun("-client", n, server.address, "-np", "1", SURVIVORS[n % 2], "recv", **key)
+                impirun("-client", n, server.address, "-np", "1", LEFT_BEHIND[n % 2], "recv", **key)
                 for n in range(3)
             ]
             with runs[0], runs[1], runs[2]:
@@ -110,7 +110,7 @@ class Survive(Case):
             sides = (network.left, network.right, network.left)
             runs = [
                 inside(
-                    side, "-client", str(n), address, "-np", "1", SURVIVORS[n % 2], "cut", **tries
+                    side, "-client", str(n), address, "-np", "1", LEFT_BEHIND[n % 2], "cut", **tries
                 )
                 for n, side in enumerate(sides)
             ]

@@ -13,6 +13,7 @@
 #include "wire/packet/packet.hpp"
 #include "wire/peer/engine_settings.hpp"
 #include "wire/peer/link.hpp"
+#include "wire/peer/lost_clients.hpp"
 #include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
 
