@@ -255,7 +255,7 @@ int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names) {
   serve_in_background(std::move(names));
   auto served = server.serve();
   if (served) return 0;
-  if (served.error().kind == ErrorKind::kLost) return complain(served.error(), kLossStatus);
+  if (served.error().kind == ErrorKind::kLost) return kLossStatus;  // it has told of the loss
   return complain(served.error(),
                   served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
 }

@@ -119,14 +119,14 @@ void StartupServer::end_lost(std::int32_t client) {
   lose_for_good(connection, "its processes have ended");
 }
 
-/// Returns true if there are other clients in the job, and each has said that it goes on.
+/// Returns true if some other client has said that it goes on, and so have all that have not finished.
 bool StartupServer::others_go_on(std::int32_t without) const {
   bool any = false;
   for (const auto& [client, id] : by_client_) {
     const Connection& other = connections_.at(id);
-    if (client == without || other.stage >= Stage::kFinished) continue;
-    if (!other.goes_on || other.stage != Stage::kDone) return false;
-    any = true;
+    if (client == without || other.stage > Stage::kFinished) continue;
+    if (!other.goes_on && other.stage != Stage::kFinished) return false;
+    any = any || other.goes_on;
   }
   return any;
 }

@@ -89,7 +89,7 @@ void wait_for_any(const World& world) {
   expect_loss(MPI_Wait(&request, MPI_STATUS_IGNORE), true);
   if (request == MPI_REQUEST_NULL) give_up("the request is gone", 0, "");
   int blocking = 0;
-  expect_loss(MPI_Recv(&blocking, 1, MPI_INT, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD,
+  expect_loss(MPI_Recv(&blocking, 1, MPI_INT, MPI_ANY_SOURCE, kTag + 1, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE));
   MPIX_Comm_failure_ack(MPI_COMM_WORLD);
   MPI_Group failed = MPI_GROUP_NULL;
@@ -99,6 +99,10 @@ void wait_for_any(const World& world) {
   if (failures != static_cast<int>(world.lost.size())) give_up("acknowledged", failures, "");
   MPI_Group_free(&failed);
   const int to = world.rank == 0 ? world.size - 1 : 0;
+  // Neither sends before both have seen the failure.
+  if (world.rank == 0 || world.rank == world.size - 1)
+    MPI_Sendrecv(nullptr, 0, MPI_INT, to, 11, nullptr, 0, MPI_INT, to, 11, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
   if (world.rank == 0 || world.rank == world.size - 1)
     MPI_Send(&world.rank, 1, MPI_INT, to, kTag, MPI_COMM_WORLD);
   if (world.rank == 0 || world.rank == world.size - 1) {
