@@ -67,7 +67,8 @@ class CollectiveQueue {
   /// are wrong. `others` are all other members.
   void failed_here(FailureNotice::Kind kind, std::uint64_t number,
                    std::vector<wire::WorldRank> others);
-  /// Breaks the communicator, since members are lost or it is revoked: what waits ends with `cause`.
+  /// Breaks the communicator, since members are lost or it is revoked: what waits ends with
+  /// `cause`.
   void lose(FailureNotice cause);
   /// Returns what broke the communicator. For communicators whose `broken` is true.
   [[nodiscard]] FailureNotice what_broke();

@@ -91,8 +91,8 @@ struct Communicator {
   /// True if a member has revoked it (MPIX_Comm_revoke): all that waits ends in an error, and so do
   /// all later calls but those for survivors.
   std::atomic<bool> revoked{false};
-  /// The lost systems that this process has acknowledged (bit i stands for system i), and the number
-  /// of agreements of survivors that it has entered (shim/survive).
+  /// The lost systems that this process has acknowledged (bit i stands for system i), and the
+  /// number of agreements of survivors that it has entered (shim/survive).
   std::atomic<std::uint64_t> acknowledged{0};
   std::atomic<std::uint64_t> agreements{0};
 

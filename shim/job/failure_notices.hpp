@@ -40,8 +40,8 @@ class FailureNotices {
   void poll(Job& job);
   /// Returns the notices of `context` that poll() has read. Each is returned once.
   [[nodiscard]] std::vector<FailureNotice> take(wire::ContextId context);
-  /// Reads notices as poll() does. Returns true if a member of `context` in this system has given up
-  /// the creation of a communicator there.
+  /// Reads notices as poll() does. Returns true if a member of `context` in this system has given
+  /// up the creation of a communicator there.
   [[nodiscard]] bool was_left(Job& job, wire::ContextId context);
   /// Returns the revocations that poll() has read. Each is returned once.
   [[nodiscard]] std::vector<FailureNotice> take_revocations();

@@ -52,8 +52,8 @@ bool step_both(Job& job, Request& request) {
   return true;
 }
 
-/// Asks the vendor to cancel its part, if there is one and that was not asked before. `mutex` must be
-/// held.
+/// Asks the vendor to cancel its part, if there is one and that was not asked before. `mutex` must
+/// be held.
 void cancel_twin(Request& request) {
   if (request.vendor.request == MPI_REQUEST_NULL || request.vendor.cancelling) return;
   request.vendor.cancelling = true;

@@ -126,9 +126,9 @@ int read_waiting_receive(Job& job, Request& request, MPI_Status* status) {
   exit_if_engine_failed(job);
   set_empty_status(status, MPI_ANY_SOURCE);
   request.failure_pending = !request.is_revoked();
-  return request.failure_pending ? error_code(proc_failed_pending_class(), request.function,
-                                              result.error->text)
-                                 : revoked_code(request.function);
+  return request.failure_pending
+             ? error_code(proc_failed_pending_class(), request.function, result.error->text)
+             : revoked_code(request.function);
 }
 
 bool cancel_pending_failure(Request& request) {

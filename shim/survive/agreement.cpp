@@ -134,9 +134,9 @@ class Exchange {
       const auto partner = std::ranges::find(partners_, system, &Partner::system);
       Outgoing& outgoing = sends_.emplace_back();
       outgoing.bytes = encode(message);
-      static_cast<void>(describe_buffer(
-          kAgreement, static_cast<const void*>(outgoing.bytes.data()),
-          static_cast<std::int64_t>(outgoing.bytes.size()), MPI_UINT64_T, outgoing.send.buffer));
+      static_cast<void>(describe_buffer(kAgreement, static_cast<const void*>(outgoing.bytes.data()),
+                                        static_cast<std::int64_t>(outgoing.bytes.size()),
+                                        MPI_UINT64_T, outgoing.send.buffer));
       outgoing.send.destination = communicator_.world_rank(partner->rank);
       outgoing.send.context = context();
       outgoing.send.source_rank = communicator_.rank;
@@ -170,13 +170,13 @@ int agree_among_survivors(Job& job, Communicator& communicator, AgreedWords& wor
     to[2] = from.context;
     to[3] = from.lost;
   };
-  int code = collect_words(
-      job, native, name, all,
-      [&](std::span<std::uint64_t> mine, std::span<const std::uint64_t> theirs) {
-        AgreedWords combined = words_of(mine);
-        combined.combine(words_of(theirs));
-        put(combined, mine);
-      });
+  int code =
+      collect_words(job, native, name, all,
+                    [&](std::span<std::uint64_t> mine, std::span<const std::uint64_t> theirs) {
+                      AgreedWords combined = words_of(mine);
+                      combined.combine(words_of(theirs));
+                      put(combined, mine);
+                    });
   if (code != MPI_SUCCESS) return code;
   if (native.front() == native_rank(job, job.here)) {
     Exchange exchange(job, communicator, number, words_of(all));

@@ -2,8 +2,9 @@
 /// Agreement of the members of a spanning communicator that are not lost.
 ///
 /// The members of a system combine their words at its first member, by letters
-/// (comm/named_meeting.hpp). These first members agree (values/survivor_agreement.hpp), by messages in
-/// a context of their own. Nothing of it uses the communicator's collectives, which a loss breaks.
+/// (comm/named_meeting.hpp). These first members agree (values/survivor_agreement.hpp), by messages
+/// in a context of their own. Nothing of it uses the communicator's collectives, which a loss
+/// breaks.
 #pragma once
 
 #include "shim/job/communicator.hpp"

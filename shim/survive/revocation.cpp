@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPIX_Comm_revoke: a notice to all members (job/failure_notices.hpp). A communicator that is revoked
-// is broken for collectives; point-to-point operations look for `revoked` whenever they make
-// progress, and are cancelled.
+// MPIX_Comm_revoke: a notice to all members (job/failure_notices.hpp). A communicator that is
+// revoked is broken for collectives; point-to-point operations look for `revoked` whenever they
+// make progress, and are cancelled.
 #include <mpi.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Rounds of progress between two readings of the clock, and the time between two looks for notices.
+/// Rounds of progress between two readings of the clock, and the time between two looks for
+/// notices.
 constexpr std::uint32_t kRoundsPerReading = 16;
 constexpr std::chrono::milliseconds kLookInterval{5};
 
@@ -43,7 +44,7 @@ bool revoke_here(const Job& job, Communicator& communicator) {
 
 }  // namespace
 
-int revoke(Job& job, Communicator& communicator) {
+int revoke_communicator(Job& job, Communicator& communicator) {
   // Each member passes it on: the first may be lost before it has told all.
   if (revoke_here(job, communicator))
     job.failure_notices.tell(job, communicator, revocation_of(job, communicator));
@@ -62,7 +63,7 @@ void read_revocations(Job& job) {
     const auto communicators = job.communicators.all();
     const auto found = std::ranges::find(communicators, notice.context, &Communicator::context);
     if (found != communicators.end())
-      static_cast<void>(revoke(job, **found));
+      static_cast<void>(revoke_communicator(job, **found));
     else
       job.failure_notices.put_back(std::move(notice));
   }

@@ -94,6 +94,9 @@ int shrink(Job& job, Communicator& communicator, MPI_Comm* newcomm) {
   const auto context = settle_context(job, words.context);
   if (!context) return raise(communicator.handle, kFunction, context.error());
   RankList members = members_in(job, communicator, words.lost, false);
+  if (rank_of(members, job.here) == kNoMember)
+    return raise(communicator.handle, proc_failed_class(), kFunction,
+                 "the others take this system for lost");
   const int tag = static_cast<int>(communicator.agreements.load() % 16384);
   *newcomm = MPI_COMM_NULL;
   code = make_local_part(job, communicator, members, tag, newcomm);
@@ -121,7 +124,8 @@ int MPIX_Comm_failure_get_acked(Job& job, MPI_Comm comm, MPI_Group* failedgrp) {
 
 int MPIX_Comm_revoke(Job& job, MPI_Comm comm) {
   Communicator* communicator = spanning(&job, comm);
-  return communicator == nullptr ? vendor::MPIX_Comm_revoke(comm) : revoke(job, *communicator);
+  return communicator == nullptr ? vendor::MPIX_Comm_revoke(comm)
+                                 : revoke_communicator(job, *communicator);
 }
 
 int MPIX_Comm_shrink(Job& job, MPI_Comm comm, MPI_Comm* newcomm) {

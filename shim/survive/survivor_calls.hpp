@@ -12,7 +12,7 @@ namespace impishim::shim {
 
 [[nodiscard]] int acknowledge_failures(Job& job, Communicator& communicator);
 [[nodiscard]] int acknowledged_group(Job& job, const Communicator& communicator, MPI_Group* failed);
-[[nodiscard]] int revoke(Job& job, Communicator& communicator);
+[[nodiscard]] int revoke_communicator(Job& job, Communicator& communicator);
 [[nodiscard]] int shrink(Job& job, Communicator& communicator, MPI_Comm* newcomm);
 [[nodiscard]] int agree(Job& job, Communicator& communicator, int* flag);
 

@@ -66,7 +66,7 @@ IMPISHIM_ULFM int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failed) 
 
 IMPISHIM_ULFM int MPIX_Comm_revoke(MPI_Comm comm) {
   using namespace impishim::shim;
-  return survivors_call(comm, revoke, [comm] {
+  return survivors_call(comm, revoke_communicator, [comm] {
     return raise(comm, MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Comm_revoke",
                  "the MPI library cannot revoke a communicator inside a system");
   });

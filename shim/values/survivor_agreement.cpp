@@ -23,8 +23,7 @@ AgreementBytes encode(const AgreementMessage& message) {
   const std::uint64_t head = kMark << 32U | std::uint64_t{message.locked ? 1U : 0U} << 8U |
                              static_cast<std::uint64_t>(message.kind);
   const AgreedWords& words = message.words;
-  return {head,          message.epoch, words.flags, words.acknowledged,
-          words.context, words.lost};
+  return {head, message.epoch, words.flags, words.acknowledged, words.context, words.lost};
 }
 
 std::optional<AgreementMessage> decode_agreement(const AgreementBytes& bytes) {

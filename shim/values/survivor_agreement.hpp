@@ -3,12 +3,12 @@
 /// that go on decide the same, whatever is lost meanwhile. Without MPI: it takes what happens, and
 /// returns the messages to send. One process of each system takes part.
 ///
-/// An *epoch* is a set of lost systems, as a member knows it. In an epoch each member tells all that
-/// are not lost its words, and combines theirs when all of them have told theirs in the same epoch:
-/// the words are then *locked*. It tells that. When all have told it in the same epoch, the locked
-/// words are decided. A further loss begins a new epoch; words that any member has locked before
-/// are then what all lock again. So if one member has decided, all others have locked the same
-/// words, and a member that decides tells the decision to all.
+/// An *epoch* is a set of lost systems, as a member knows it. In an epoch each member tells all
+/// that are not lost its words, and combines theirs when all of them have told theirs in the same
+/// epoch: the words are then *locked*. It tells that. When all have told it in the same epoch, the
+/// locked words are decided. A further loss begins a new epoch; words that any member has locked
+/// before are then what all lock again. So if one member has decided, all others have locked the
+/// same words, and a member that decides tells the decision to all.
 #pragma once
 
 #include <array>

@@ -249,7 +249,8 @@ Result<void> Rendezvous::serve() {
       if (!handle_events(kProbeCheck)) break;
     }
     if (server_.loss())
-      return Error{ErrorKind::kLost, server_.loss()->text + "; the others have finished without it"};
+      return Error{ErrorKind::kLost,
+                   server_.loss()->text + "; the others have finished without it"};
     return {};
   }
   const Error nobody{ErrorKind::kConnection,

@@ -34,8 +34,8 @@ struct RendezvousOptions {
   /// kQuietMs
   bool verbose = false;
   bool relays = false;  ///< true: joins hosts that cannot connect to each other (relay_service.hpp)
-  /// A socket; each byte read from it is the number of a client whose processes have ended, and each
-  /// written to it that of a lost client without which the others go on; -1: none.
+  /// A socket; each byte read from it is the number of a client whose processes have ended, and
+  /// each written to it that of a lost client without which the others go on; -1: none.
   int ended_clients = -1;
   std::string name = "impirun";  ///< before each report
   /// IMPISHIM_RECONNECT: seconds within which a client that was lost after startup may return;

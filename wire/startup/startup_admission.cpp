@@ -119,7 +119,8 @@ void StartupServer::end_lost(std::int32_t client) {
   lose_for_good(connection, "its processes have ended");
 }
 
-/// Returns true if some other client has said that it goes on, and so have all that have not finished.
+/// Returns true if some other client has said that it goes on, and so have all that have not
+/// finished.
 bool StartupServer::others_go_on(std::int32_t without) const {
   bool any = false;
   for (const auto& [client, id] : by_client_) {
@@ -140,17 +141,15 @@ void StartupServer::note_going_on(int id, Connection& connection, const StartupM
 
 /// Handles the loss of a client that does not return: it ends the job if the others do not go on.
 void StartupServer::lose_for_good(Connection& connection, const std::string& how) {
-  const Error loss{
-      ErrorKind::kConnection,
-      fmt::format("client {} at {} was lost: {}", connection.client, connection.peer, how)};
+  const Error loss{ErrorKind::kConnection, fmt::format("client {} at {} was lost: {}",
+                                                       connection.client, connection.peer, how)};
   if (!others_go_on(connection.client)) return fail(loss);
   connection.stage = Stage::kLost;
   connection.lost_at.reset();
   ++lost_;
   if (!loss_) loss_ = loss;
   tell(loss.text + "; the others go on without it");
-  actions_.push_back(
-      {ServerAction::Kind::kGoOnWithout, -1, {}, {}, false, connection.client});
+  actions_.push_back({ServerAction::Kind::kGoOnWithout, -1, {}, {}, false, connection.client});
 }
 
 /// Takes a connection that replaces the one of its client.
@@ -317,8 +316,7 @@ void StartupServer::enforce_limit(int id, Connection& connection) {
   if (connection.stage == Stage::kContending) return supersede(connection.wants);
   if (connection.stage == Stage::kDone) {
     return lose_for_good(
-        connection,
-        fmt::format("it did not return within {} s", connection.may_return.count()));
+        connection, fmt::format("it did not return within {} s", connection.may_return.count()));
   }
   if (connection.stage == Stage::kJoined) {
     return turn_away(id, connection,

@@ -143,7 +143,7 @@ class StartupServer {
     Clock::time_point since;  ///< time at which it connected, or began to contend
     Clock::time_point heard;  ///< time at which its latest bytes arrived
     std::chrono::seconds may_return{0};
-    bool goes_on = false;  ///< when another client is lost
+    bool goes_on = false;                      ///< when another client is lost
     std::optional<Clock::time_point> lost_at;  ///< of a client that may return
   };
 

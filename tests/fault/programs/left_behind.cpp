@@ -2,8 +2,8 @@
 // A job of three systems of which the second dies while the others wait for it. They end what they
 // wait in with an error, and go on among themselves.
 //
-// Usage: left_behind WAY [fatal|handler]. WAY: what the others wait in; `cut`: in a receive, and the
-// second system does not die, but waits for the first one. `fatal`: the last process has
+// Usage: left_behind WAY [fatal|handler]. WAY: what the others wait in; `cut`: in a receive, and
+// the second system does not die, but waits for the first one. `fatal`: the last process has
 // MPI_ERRORS_ARE_FATAL, so the job ends. `handler`: they have an error handler of their own.
 #include "impishim/ulfm.h"
 
@@ -89,8 +89,8 @@ void wait_for_any(const World& world) {
   expect_loss(MPI_Wait(&request, MPI_STATUS_IGNORE), true);
   if (request == MPI_REQUEST_NULL) give_up("the request is gone", 0, "");
   int blocking = 0;
-  expect_loss(MPI_Recv(&blocking, 1, MPI_INT, MPI_ANY_SOURCE, kTag + 1, MPI_COMM_WORLD,
-                       MPI_STATUS_IGNORE));
+  expect_loss(
+      MPI_Recv(&blocking, 1, MPI_INT, MPI_ANY_SOURCE, kTag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   MPIX_Comm_failure_ack(MPI_COMM_WORLD);
   MPI_Group failed = MPI_GROUP_NULL;
   MPIX_Comm_failure_get_acked(MPI_COMM_WORLD, &failed);
@@ -165,7 +165,8 @@ void wait_for_lost(const World& world, const std::string& way) {
          MPI_Irecv(&value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &request);
          int flag = 0;
          int code = MPI_SUCCESS;
-         while (flag == 0 && code == MPI_SUCCESS) code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+         while (flag == 0 && code == MPI_SUCCESS)
+           code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
          expect_loss(code);
        }},
       {"any", [&] { wait_for_any(world); }},
