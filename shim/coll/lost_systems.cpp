@@ -47,11 +47,11 @@ void lose_members(Job& job, Communicator& communicator, std::int32_t client) {
   if (const char* object = communicator.made_for.load(); object != nullptr)
     end_job(1, fmt::format("{}; {} cannot go on without its processes",
                            job.engine->loss_text(client), object));
-  communicator.collectives->lose({.context = communicator.context,
-                                  .kind = FailureNotice::Kind::kBroken,
-                                  .error_class = error_class_of(ErrorKind::kLost),
-                                  .origin = job.here,
-                                  .text = job.engine->loss_text(client)});
+  communicator.collectives->break_with({.context = communicator.context,
+                                        .kind = FailureNotice::Kind::kBroken,
+                                        .error_class = error_class_of(ErrorKind::kLost),
+                                        .origin = job.here,
+                                        .text = job.engine->loss_text(client)});
   communicator.broken.store(true, std::memory_order_release);
 }
 
@@ -59,8 +59,8 @@ void lose_members(Job& job, Communicator& communicator, std::int32_t client) {
 
 void handle_losses(Job& job, std::size_t lost) {
   for (const std::int32_t client : job.engine->lost_clients()) {
-    for (Communicator* communicator : job.communicators.all())
-      lose_members(job, *communicator, client);
+    job.communicators.for_each(
+        [&](Communicator& communicator) { lose_members(job, communicator, client); });
   }
   job.losses_handled.store(lost, std::memory_order_relaxed);
 }
