@@ -15,9 +15,8 @@ cable that delays and loses frames (long_cable: TCP sees it all), beside one TCP
 import os
 import shutil
 import statistics
-import time
 
-from harness import describe_machine, enter_scheduling_group, fail, report, rounds_parser, run
+from harness import begin, fail, report, rounds_parser, run
 from roads import DELAY_MS, LARGE, LongCable, ThinRoad, cross
 
 MPIS = ("mpich", "openmpi")
@@ -289,14 +288,8 @@ def run_cable(build, rows):
 def main():
     parser = rounds_parser(__doc__, 9)
     parser.add_argument("--only", choices=("loopback", "thin", "cable"), help="one part")
-    arguments = parser.parse_args()
-    build = arguments.build.resolve()
-    machine = describe_machine()
-    enter_scheduling_group(machine)
-    started = time.monotonic()
-    rounds = 3 if arguments.quick else arguments.rounds
-    rows = []
-    print(f"{machine['processor']}, {os.cpu_count()} processors; medians of {rounds} rounds\n")
+    arguments, machine, rounds, started = begin(parser)
+    build, rows = arguments.build, []
     if arguments.only in (None, "loopback"):
         run_loopback(build, rounds, rows)
     if arguments.only in (None, "thin"):

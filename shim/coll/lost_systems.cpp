@@ -51,11 +51,11 @@ void lose_members(Job& job, Communicator& communicator, std::int32_t client) {
   if (const char* object = communicator.made_for.load(); object != nullptr)
     end_job(1, fmt::format("{}; {} cannot go on without its processes",
                            job.engine->loss_text(client), object));
-  communicator.collectives->lose({.context = communicator.context,
-                                  .kind = FailureNotice::Kind::kLost,
-                                  .error_class = error_class_of(ErrorKind::kLost),
-                                  .origin = job.here,
-                                  .text = job.engine->loss_text(client)});
+  communicator.collectives->break_with({.context = communicator.context,
+                                        .kind = FailureNotice::Kind::kLost,
+                                        .error_class = error_class_of(ErrorKind::kLost),
+                                        .origin = job.here,
+                                        .text = job.engine->loss_text(client)});
   communicator.broken.store(true, std::memory_order_release);
 }
 
@@ -83,8 +83,8 @@ void handle_losses(Job& job) {
     }
     handled |= bit;
     job.lost_systems.store(handled, std::memory_order_release);
-    for (Communicator* communicator : job.communicators.all())
-      lose_members(job, *communicator, client);
+    job.communicators.for_each(
+        [&](Communicator& communicator) { lose_members(job, communicator, client); });
   }
   job.losses_handled.store(count, std::memory_order_release);
 }

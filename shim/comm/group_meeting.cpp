@@ -100,7 +100,7 @@ int group_of_local(const Communicator& parent, const RankList& members, MPI_Grou
 /// A meeting's result above all context ids, if a system of the group is lost; its number follows.
 constexpr std::uint64_t kLostMember = 0x7fffffff00000000U;
 
-/// Returns the result of a meeting that has failed with `error`.
+/// Returns the result of a meeting of `members` that has failed.
 std::uint64_t failed_meeting(const Job& job, const RankList& members) {
   for (const std::int32_t client : job.engine->lost_clients()) {
     for (const wire::WorldRank member : members) {

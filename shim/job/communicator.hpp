@@ -172,8 +172,16 @@ class CommunicatorTable {
   [[nodiscard]] std::vector<Communicator*> take_ended();
   /// Destroys a communicator that take_ended() has returned.
   void drop(const Communicator& communicator);
-  /// Returns all existing communicators in no particular order, including retired ones.
+  /// Returns all existing communicators in no particular order, including retired ones. For the end
+  /// of the job, when no other thread frees one.
   [[nodiscard]] std::vector<Communicator*> all() const;
+  /// Calls `visit` for all existing communicators in no particular order, including retired ones.
+  /// None is made or destroyed meanwhile.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    const MutexLock lock(mutex_);
+    for (const auto& each : owned_) visit(*each);
+  }
 
  private:
   mutable Mutex mutex_;

@@ -77,8 +77,8 @@ int check_lost(Job& job, const Communicator& communicator, const char* function,
 }
 
 /// Polls both sides in turn, and begins with the other side each time.
-int look(Job& job, const Communicator& communicator, int source, int tag, bool* found,
-         MPI_Status* status) {
+int look(Job& job, const Communicator& communicator, const char* function, int source, int tag,
+         bool* found, MPI_Status* status) {
   static thread_local bool remote_first = false;
   remote_first = !remote_first;
   *found = false;
@@ -90,7 +90,7 @@ int look(Job& job, const Communicator& communicator, int source, int tag, bool* 
       code = look_native(communicator, source, tag, found, status);
     if (*found || code != MPI_SUCCESS) return code;
   }
-  return check_lost(job, communicator, "MPI_Probe", source);
+  return check_lost(job, communicator, function, source);
 }
 
 int take_native(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message,
@@ -121,8 +121,8 @@ bool take_remote(Job& job, Communicator& communicator, int source, int tag, MPI_
   return true;
 }
 
-int take(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message,
-         MPI_Status* status) {
+int take(Job& job, Communicator& communicator, const char* function, int source, int tag,
+         MPI_Message* message, MPI_Status* status) {
   static thread_local bool remote_first = false;
   remote_first = !remote_first;
   int code = MPI_SUCCESS;
@@ -133,7 +133,7 @@ int take(Job& job, Communicator& communicator, int source, int tag, MPI_Message*
       code = take_native(job, communicator, source, tag, message, status);
     if (*message != MPI_MESSAGE_NULL || code != MPI_SUCCESS) return code;
   }
-  return check_lost(job, communicator, "MPI_Mprobe", source);
+  return check_lost(job, communicator, function, source);
 }
 
 }  // namespace
@@ -147,9 +147,9 @@ int Iprobe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* 
   if (code != MPI_SUCCESS) return code;
   bool found = source == MPI_PROC_NULL;
   if (found) set_empty_status(status, MPI_PROC_NULL);
-  if (!found) code = look(job, *communicator, source, tag, &found, status);
+  if (!found) code = look(job, *communicator, "MPI_Iprobe", source, tag, &found, status);
   if (!found && code == MPI_SUCCESS && progress_for(job, *communicator, source))
-    code = look(job, *communicator, source, tag, &found, status);
+    code = look(job, *communicator, "MPI_Iprobe", source, tag, &found, status);
   *flag = found ? 1 : 0;
   return code;
 }
@@ -174,7 +174,7 @@ int Probe(Job& job, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   }
   bool found = false;
   drive_until(job, may_be_native(*communicator, source), [&] {
-    code = look(job, *communicator, source, tag, &found, status);
+    code = look(job, *communicator, "MPI_Probe", source, tag, &found, status);
     return found || code != MPI_SUCCESS;
   });
   return code;
@@ -191,10 +191,10 @@ int Improbe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Message
     *message = MPI_MESSAGE_NO_PROC;
     set_empty_status(status, MPI_PROC_NULL);
   } else {
-    code = take(job, *communicator, source, tag, message, status);
+    code = take(job, *communicator, "MPI_Improbe", source, tag, message, status);
     if (*message == MPI_MESSAGE_NULL && code == MPI_SUCCESS &&
         progress_for(job, *communicator, source))
-      code = take(job, *communicator, source, tag, message, status);
+      code = take(job, *communicator, "MPI_Improbe", source, tag, message, status);
   }
   *flag = *message != MPI_MESSAGE_NULL ? 1 : 0;
   return code;
@@ -222,7 +222,7 @@ int Mprobe(Job& job, int source, int tag, MPI_Comm comm, MPI_Message* message, M
     return MPI_SUCCESS;
   }
   drive_until(job, may_be_native(*communicator, source), [&] {
-    code = take(job, *communicator, source, tag, message, status);
+    code = take(job, *communicator, "MPI_Mprobe", source, tag, message, status);
     return *message != MPI_MESSAGE_NULL || code != MPI_SUCCESS;
   });
   return code;

@@ -37,7 +37,7 @@ FailureNotice revocation_of(const Job& job, const Communicator& communicator) {
 /// Revokes a communicator in this process. Returns false if it was revoked before.
 bool revoke_here(const Job& job, Communicator& communicator) {
   if (communicator.revoked.exchange(true)) return false;
-  communicator.collectives->lose(revocation_of(job, communicator));
+  communicator.collectives->break_with(revocation_of(job, communicator));
   communicator.broken.store(true, std::memory_order_release);
   return true;
 }

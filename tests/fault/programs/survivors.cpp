@@ -2,7 +2,6 @@
 // A job of three systems of which the second, one process, dies while the others wait for it. They
 // end what they wait in with an error, and go on among themselves.
 #include <mpi.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -13,6 +12,7 @@ namespace {
 
 // The only process of the second system.
 constexpr int kLostRank = 2;
+constexpr int kReadyTag = 9;
 
 /// Waits for the lost process in the way that the test names; returns the call's code.
 int wait_for_lost(const std::string& way) {
@@ -100,10 +100,12 @@ int main(int argc, char** argv) {
   if (way == "file") MPI_File_open(MPI_COMM_WORLD, argv[0], MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == kLostRank) {
-    // The others should wait in their calls by then. If they do not yet, the calls find the loss.
-    usleep(300000);
+    // The others say so before they wait. If they do not wait yet, their calls find the loss.
+    for (int other = 0; other < size - 1; ++other)
+      MPI_Recv(nullptr, 0, MPI_INT, MPI_ANY_SOURCE, kReadyTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     raise(SIGKILL);
   }
+  MPI_Send(nullptr, 0, MPI_INT, kLostRank, kReadyTag, MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   expect_loss(wait_for_lost(way));
   const double lasted = MPI_Wtime() - begin;

@@ -20,6 +20,13 @@ class LossPacketTest : public testing::Test {
     header.tag = client;
     peer.say(header);
   }
+  /// Expects that a neighbour is told of the loss.
+  void expect_told(std::int32_t client) {
+    const auto answer = peer.hear();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->type, PacketType::kLost);
+    EXPECT_EQ(answer->tag, client);
+  }
   RawPeer peer;
 };
 
@@ -27,10 +34,7 @@ TEST_F(LossPacketTest, NamesAnotherSystem) {
   say_lost(2);
   EXPECT_EQ(peer.failure(), "");
   EXPECT_EQ(peer.engine->lost_clients(), std::vector<std::int32_t>{2});
-  const auto answer = peer.hear();
-  ASSERT_TRUE(answer) << "it is passed on to every neighbour";
-  EXPECT_EQ(answer->type, PacketType::kLost);
-  EXPECT_EQ(answer->tag, 2);
+  expect_told(2);
 }
 
 TEST_F(LossPacketTest, MayComeTwice) {
@@ -59,10 +63,7 @@ TEST_F(LossPacketTest, NamesTheReceiversOwnSystem) {
   EXPECT_NE(peer.failure().find("this system, number 1, is lost"), std::string::npos)
       << peer.failure();
   EXPECT_EQ(peer.engine->failure()->kind, ErrorKind::kLost);
-  const auto answer = peer.hear();
-  ASSERT_TRUE(answer) << "the others are told, and go on";
-  EXPECT_EQ(answer->type, PacketType::kLost);
-  EXPECT_EQ(answer->tag, 1);
+  expect_told(1);  // the others go on
 }
 
 TEST_F(LossPacketTest, NamesTheSendersOwnSystem) {
