@@ -111,9 +111,12 @@ void follow_error_handler(Job& job) {
   const bool survives = !ends_job(job.joined_world);
   if (survives == job.survives.load(std::memory_order_relaxed)) return;
   job.survives.store(survives, std::memory_order_relaxed);
-  // A thread inside the vendor's MPI does not hear that a communicator is revoked.
-  job.needs_caller.fetch_add(survives ? 1 : -1);
-  if (survives) ranks_inside.keep_receives();
+  if (survives && !job.hears_revocations && program_may_revoke()) {
+    // A thread inside the vendor's MPI does not hear that a communicator is revoked.
+    job.hears_revocations = true;
+    job.needs_caller.fetch_add(1);
+    ranks_inside.keep_receives();
+  }
   job.engine->survive_losses(survives);
   if (!job.server) return;
   auto told = job.server->tell_going_on(survives);

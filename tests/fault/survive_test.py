@@ -84,6 +84,14 @@ class Survive(Case):
             self.assertNotEqual(run.end(), 0, run)
             self.assertIn("cannot go on without it", run.err, run)
 
+    def test_communicator_from_groups_ends_the_job(self):
+        """The others wait in a call that has no communicator."""
+        with impirun(*job(LEFT_BEHIND, (1, 1, 1), "from_group")) as run:
+            self.assertNotEqual(run.end(), 0, run)
+            if "no such function" in run.out:
+                self.skipTest("Open MPI 4 has no MPI_Comm_create_from_group")
+            self.assertIn("cannot go on without it", run.err, run)
+
     def test_launchers_of_their_own(self):
         """A launcher for each system, and a server: the survivors' launchers end with success."""
         key = {"IMPI_AUTH_NONE": "1"}

@@ -200,6 +200,15 @@ void wait_for_lost(const World& world, const std::string& way) {
          expect_loss(MPI_Comm_create_group(MPI_COMM_WORLD, all, 3, &made));
          MPI_Group_free(&all);
        }},
+#if MPI_VERSION >= 4
+      {"from_group",
+       [&] {
+         MPI_Group all = MPI_GROUP_NULL;
+         MPI_Comm made = MPI_COMM_NULL;
+         MPI_Comm_group(MPI_COMM_WORLD, &all);
+         MPI_Comm_create_from_group(all, "left behind", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
+       }},
+#endif
       {"window",
        [&] {
          MPI_Win window = MPI_WIN_NULL;
@@ -208,6 +217,7 @@ void wait_for_lost(const World& world, const std::string& way) {
          MPI_Win_fence(0, window);
        }},
   };
+  if (!ways.contains(way)) give_up("this MPI library has no such function", 0, way.c_str());
   ways.at(way)();
 }
 
