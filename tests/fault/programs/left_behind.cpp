@@ -125,97 +125,96 @@ void wait_for_lost(const World& world, const std::string& way) {
   int value = 0;
   const int one = 1;
   std::vector<char> large(4U << 20U);
-  const std::map<std::string, std::function<void()>> ways{
-      {"recv", [&] { receive_from(lost); }},
-      {"cut", [&] { receive_from(lost); }},
-      {"probe", [&] { expect_loss(MPI_Probe(lost, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); }},
-      {"mprobe",
-       [&] {
-         MPI_Message message = MPI_MESSAGE_NULL;
-         expect_loss(MPI_Mprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
-       }},
-      {"iprobe",
-       [&] {
-         int flag = 0;
-         int code = MPI_SUCCESS;
-         while (code == MPI_SUCCESS)
-           code = MPI_Iprobe(lost, kTag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-         expect_loss(code);
-       }},
-      {"ssend", [&] { expect_loss(MPI_Ssend(&value, 1, MPI_INT, lost, 8, MPI_COMM_WORLD)); }},
-      {"send",
-       [&] {
-         expect_loss(MPI_Send(large.data(), static_cast<int>(large.size()), MPI_CHAR, lost, 8,
-                              MPI_COMM_WORLD));
-       }},
-      {"waitall",
-       [&] {
-         std::array<MPI_Request, 2> requests{};
-         std::array<MPI_Status, 2> statuses{};
-         MPI_Irecv(&value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &requests[0]);
-         MPI_Isend(large.data(), static_cast<int>(large.size()), MPI_CHAR, lost, 8, MPI_COMM_WORLD,
-                   &requests[1]);
-         const int code = MPI_Waitall(2, requests.data(), statuses.data());
-         expect_loss(code_in(code, statuses[0]));
-         expect_loss(code_in(code, statuses[1]));
-       }},
-      {"test",
-       [&] {
-         MPI_Request request = MPI_REQUEST_NULL;
-         MPI_Irecv(&value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &request);
-         int flag = 0;
-         int code = MPI_SUCCESS;
-         while (flag == 0 && code == MPI_SUCCESS)
-           code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-         expect_loss(code);
-       }},
-      {"any", [&] { wait_for_any(world); }},
-      {"allreduce",
-       [&] {
-         expect_loss(MPI_Allreduce(&one, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-         expect_loss(MPI_Barrier(MPI_COMM_WORLD));
-       }},
-      {"ibarrier",
-       [&] {
-         MPI_Request request = MPI_REQUEST_NULL;
-         int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
-         if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
-         expect_loss(code);
-       }},
-      {"dup",
-       [&] {
-         MPI_Comm made = MPI_COMM_NULL;
-         expect_loss(MPI_Comm_dup(MPI_COMM_WORLD, &made));
-       }},
-      {"split",
-       [&] {
-         MPI_Comm made = MPI_COMM_NULL;
-         expect_loss(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made));
-       }},
-      {"group",
-       [&] {
-         MPI_Group all = MPI_GROUP_NULL;
-         MPI_Comm made = MPI_COMM_NULL;
-         MPI_Comm_group(MPI_COMM_WORLD, &all);
-         expect_loss(MPI_Comm_create_group(MPI_COMM_WORLD, all, 3, &made));
-         MPI_Group_free(&all);
-       }},
+  const std::map<std::string, std::function<void()>> ways {
+    {"recv", [&] { receive_from(lost); }}, {"cut", [&] { receive_from(lost); }},
+        {"probe", [&] { expect_loss(MPI_Probe(lost, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); }},
+        {"mprobe",
+         [&] {
+           MPI_Message message = MPI_MESSAGE_NULL;
+           expect_loss(
+               MPI_Mprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+         }},
+        {"iprobe",
+         [&] {
+           int flag = 0;
+           int code = MPI_SUCCESS;
+           while (code == MPI_SUCCESS)
+             code = MPI_Iprobe(lost, kTag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+           expect_loss(code);
+         }},
+        {"ssend", [&] { expect_loss(MPI_Ssend(&value, 1, MPI_INT, lost, 8, MPI_COMM_WORLD)); }},
+        {"send",
+         [&] {
+           expect_loss(MPI_Send(large.data(), static_cast<int>(large.size()), MPI_CHAR, lost, 8,
+                                MPI_COMM_WORLD));
+         }},
+        {"waitall",
+         [&] {
+           std::array<MPI_Request, 2> requests{};
+           std::array<MPI_Status, 2> statuses{};
+           MPI_Irecv(&value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &requests[0]);
+           MPI_Isend(large.data(), static_cast<int>(large.size()), MPI_CHAR, lost, 8,
+                     MPI_COMM_WORLD, &requests[1]);
+           const int code = MPI_Waitall(2, requests.data(), statuses.data());
+           expect_loss(code_in(code, statuses[0]));
+           expect_loss(code_in(code, statuses[1]));
+         }},
+        {"test",
+         [&] {
+           MPI_Request request = MPI_REQUEST_NULL;
+           MPI_Irecv(&value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &request);
+           int flag = 0;
+           int code = MPI_SUCCESS;
+           while (flag == 0 && code == MPI_SUCCESS)
+             code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+           expect_loss(code);
+         }},
+        {"any", [&] { wait_for_any(world); }},
+        {"allreduce",
+         [&] {
+           expect_loss(MPI_Allreduce(&one, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+           expect_loss(MPI_Barrier(MPI_COMM_WORLD));
+         }},
+        {"ibarrier",
+         [&] {
+           MPI_Request request = MPI_REQUEST_NULL;
+           int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
+           if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+           expect_loss(code);
+         }},
+        {"dup",
+         [&] {
+           MPI_Comm made = MPI_COMM_NULL;
+           expect_loss(MPI_Comm_dup(MPI_COMM_WORLD, &made));
+         }},
+        {"split",
+         [&] {
+           MPI_Comm made = MPI_COMM_NULL;
+           expect_loss(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made));
+         }},
+        {"group",
+         [&] {
+           MPI_Group all = MPI_GROUP_NULL;
+           MPI_Comm made = MPI_COMM_NULL;
+           MPI_Comm_group(MPI_COMM_WORLD, &all);
+           expect_loss(MPI_Comm_create_group(MPI_COMM_WORLD, all, 3, &made));
+           MPI_Group_free(&all);
+         }},
 #if MPI_VERSION >= 4
-      {"from_group",
-       [&] {
-         MPI_Group all = MPI_GROUP_NULL;
-         MPI_Comm made = MPI_COMM_NULL;
-         MPI_Comm_group(MPI_COMM_WORLD, &all);
-         MPI_Comm_create_from_group(all, "left behind", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
-       }},
+        {"from_group",
+         [&] {
+           MPI_Group all = MPI_GROUP_NULL;
+           MPI_Comm made = MPI_COMM_NULL;
+           MPI_Comm_group(MPI_COMM_WORLD, &all);
+           MPI_Comm_create_from_group(all, "left behind", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
+         }},
 #endif
-      {"window",
-       [&] {
-         MPI_Win window = MPI_WIN_NULL;
-         MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
-         MPI_Barrier(MPI_COMM_WORLD);
-         MPI_Win_fence(0, window);
-       }},
+        {"window", [&] {
+           MPI_Win window = MPI_WIN_NULL;
+           MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+           MPI_Barrier(MPI_COMM_WORLD);
+           MPI_Win_fence(0, window);
+         }},
   };
   if (!ways.contains(way)) give_up("this MPI library has no such function", 0, way.c_str());
   ways.at(way)();
