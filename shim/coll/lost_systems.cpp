@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "shim/coll/collective_queue.hpp"
@@ -14,6 +16,7 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/values/failure_notice.hpp"
+#include "shim/values/program_symbols.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
@@ -23,6 +26,10 @@
 
 namespace impishim::shim {
 namespace {
+
+/// MPIX_Comm_revoke in C, and in Fortran as compilers name it.
+constexpr std::array<std::string_view, 3> kRevoke{"MPIX_Comm_revoke", "mpix_comm_revoke_",
+                                                  "mpix_comm_revoke"};
 
 bool is_in(const Job& job, std::int32_t client, const std::vector<wire::WorldRank>& members) {
   for (const wire::WorldRank member : members) {
@@ -111,7 +118,7 @@ void follow_error_handler(Job& job) {
   const bool survives = !ends_job(job.joined_world);
   if (survives == job.survives.load(std::memory_order_relaxed)) return;
   job.survives.store(survives, std::memory_order_relaxed);
-  if (survives && !job.hears_revocations && program_may_revoke()) {
+  if (survives && !job.hears_revocations && program_refers_to(kRevoke)) {
     // A thread inside the vendor's MPI does not hear that a communicator is revoked.
     job.hears_revocations = true;
     job.needs_caller.fetch_add(1);

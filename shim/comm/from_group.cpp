@@ -32,17 +32,6 @@ constexpr std::size_t kLongestTag = MPI_MAX_STRINGTAG_LEN;
 constexpr std::size_t kLongestTag = 256;
 #endif
 
-/// Creates the vendor's communicator of the local members. They are known to be inside the call.
-int make_local_communicator(Job& job, const std::vector<int>& native, int tag, MPI_Comm* handle) {
-  MPI_Group group = MPI_GROUP_NULL;
-  int code =
-      vendor::Group_incl(job.native_group, static_cast<int>(native.size()), native.data(), &group);
-  if (code != MPI_SUCCESS) return code;
-  code = make_native_of_group(job, job.private_comm, group, tag, handle);
-  vendor::Group_free(&group);
-  return code;
-}
-
 /// Agrees with all members on the number that the new communicator is known by: its context id if
 /// it spans systems. When it returns, all members are inside.
 int agree_on_number(Job& job, const RankList& members, MeetingName name, std::uint64_t& number) {
@@ -105,8 +94,7 @@ int make_from_group(Job& job, const FromGroup& call, const RankList& members, MP
   const BlockingCreation creation(
       job, [&](std::uint64_t& value) { return greatest_by_letters(job, native, name, value); });
   code = creation.code();
-  if (code == MPI_SUCCESS)
-    code = make_local_communicator(job, native, handshake_tag(context), newcomm);
+  if (code == MPI_SUCCESS) code = make_local_communicator(job, native, context, newcomm);
   if (code == MPI_SUCCESS)
     code = make_communicator(job, job.private_comm, newcomm, context, members);
   return code == MPI_SUCCESS ? set_up_from_group(call, *newcomm) : code;

@@ -48,9 +48,6 @@ void read_revocations(Job& job);
 /// group: bit i stands for system i.
 [[nodiscard]] std::uint64_t lost_in(const Job& job, const Communicator& communicator);
 
-/// Returns true if a loaded part of the program refers to MPIX_Comm_revoke.
-[[nodiscard]] bool program_may_revoke();
-
 /// Makes the job go on, or not, when a system is lost, as the error handler of the joined world
 /// says, and tells the rendezvous server.
 void follow_error_handler(Job& job);

@@ -156,6 +156,10 @@ class Exchange {
 
 }  // namespace
 
+MeetingName latest_agreement(const Communicator& communicator) {
+  return name_of(communicator, communicator.agreements.load());
+}
+
 int agree_among_survivors(Job& job, Communicator& communicator, AgreedWords& words) {
   const std::uint64_t number = communicator.agreements.fetch_add(1) + 1;
   const MeetingName name = name_of(communicator, number);

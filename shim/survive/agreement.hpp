@@ -7,6 +7,7 @@
 /// breaks.
 #pragma once
 
+#include "shim/comm/named_meeting.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/values/survivor_agreement.hpp"
@@ -17,5 +18,8 @@ namespace impishim::shim {
 /// `communicator` is an intracommunicator. Collective over its members that are not lost. Returns
 /// MPI_SUCCESS or a code of the vendor that has been raised.
 [[nodiscard]] int agree_among_survivors(Job& job, Communicator& communicator, AgreedWords& words);
+
+/// Returns the name of the letters of the latest agreement on `communicator`.
+[[nodiscard]] MeetingName latest_agreement(const Communicator& communicator);
 
 }  // namespace impishim::shim

@@ -7,11 +7,12 @@
 #include <atomic>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
-#include "shim/comm/group_meeting.hpp"
+#include "shim/comm/named_meeting.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/group/group.hpp"
@@ -97,13 +98,15 @@ int shrink(Job& job, Communicator& communicator, MPI_Comm* newcomm) {
   if (rank_of(members, job.here) == kNoMember)
     return raise(communicator.handle, proc_failed_class(), kFunction,
                  "the others take this system for lost");
-  const int tag = static_cast<int>(communicator.agreements.load() % 16384);
+  const std::vector<int> native = native_members(job, members);
+  const MeetingName name = latest_agreement(communicator);
   *newcomm = MPI_COMM_NULL;
-  code = make_local_part(job, communicator, members, tag, newcomm);
-  if (code != MPI_SUCCESS) return code;
   const BlockingCreation creation(
-      job, [&](std::uint64_t& value) { return greatest_among(job, *newcomm, value); });
-  if (creation.code() != MPI_SUCCESS) return creation.code();
+      job, [&](std::uint64_t& value) { return greatest_by_letters(job, native, name, value); });
+  code = creation.code();
+  // The program's messages that a failure has left in the communicator stay out of this.
+  if (code == MPI_SUCCESS) code = make_local_communicator(job, native, *context, newcomm);
+  if (code != MPI_SUCCESS) return code;
   return make_communicator(job, communicator.handle, newcomm, *context, std::move(members));
 }
 

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the program may call MPIX_Comm_revoke: its executable or one of its libraries refers to
-// that name. The MPI library's own Fortran layer does, too, and does not count.
+#include "shim/values/program_symbols.hpp"
+
 #include <elf.h>
 #include <link.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "shim/job/lost_systems.hpp"
-
 namespace impishim::shim {
 namespace {
 
-constexpr std::array<std::string_view, 3> kRevoke{"MPIX_Comm_revoke", "mpix_comm_revoke_",
-                                                  "mpix_comm_revoke"};
+using Names = std::span<const std::string_view>;
 
 /// The dynamic symbols of a loaded object.
 struct DynamicSymbols {
@@ -48,16 +44,16 @@ DynamicSymbols symbols_of(const dl_phdr_info& object, const ElfW(Dyn) * entries)
   return symbols;
 }
 
-bool refers_to_revoke(const DynamicSymbols& symbols) {
+bool refers_to(const DynamicSymbols& symbols, Names names) {
   if (symbols.names == nullptr || symbols.first == nullptr) return false;
   return std::ranges::any_of(
       std::span(symbols.first, symbols.undefined), [&](const ElfW(Sym) & symbol) {
         return symbol.st_shndx == SHN_UNDEF &&
-               std::ranges::find(kRevoke, symbols.names + symbol.st_name) != kRevoke.end();
+               std::ranges::find(names, symbols.names + symbol.st_name) != names.end();
       });
 }
 
-int find_reference(dl_phdr_info* object, std::size_t /*size*/, void* /*data*/) {
+int find_reference(dl_phdr_info* object, std::size_t /*size*/, void* names) {
   const std::string_view path = object->dlpi_name;
   const std::string_view file = path.substr(path.rfind('/') + 1);
   // The kernel's object has no file, and is not mapped like others.
@@ -65,13 +61,13 @@ int find_reference(dl_phdr_info* object, std::size_t /*size*/, void* /*data*/) {
   for (const auto& segment : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
     if (segment.p_type != PT_DYNAMIC) continue;
     const auto* entries = reinterpret_cast<const ElfW(Dyn)*>(object->dlpi_addr + segment.p_vaddr);
-    if (refers_to_revoke(symbols_of(*object, entries))) return 1;
+    if (refers_to(symbols_of(*object, entries), *static_cast<const Names*>(names))) return 1;
   }
   return 0;
 }
 
 }  // namespace
 
-bool program_may_revoke() { return dl_iterate_phdr(find_reference, nullptr) != 0; }
+bool program_refers_to(Names names) { return dl_iterate_phdr(find_reference, &names) != 0; }
 
 }  // namespace impishim::shim
