@@ -10,7 +10,8 @@
  *
  * A failure takes out a system as a whole. A process hears of one if errors on MPI_COMM_WORLD do
  * not end the job: MPI_ERRORS_RETURN, or an error handler of the program's. On communicators inside
- * a system the functions are the vendor's, or do what their comments say. All return MPI_SUCCESS or
+ * a system the functions do what their comments say; without a joined job they are MPICH's own, or
+ * do the same. All return MPI_SUCCESS or
  * an error code, which has been raised on the communicator.
  */
 #ifndef IMPISHIM_ULFM_H
@@ -45,7 +46,7 @@ int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failed);
  * Inside a system: MPI_ERR_UNSUPPORTED_OPERATION. */
 int MPIX_Comm_revoke(MPI_Comm comm);
 /** Makes a communicator of the members that are not lost, in their order. All of these call it.
- * Inside a system: a duplicate. */
+ * Inside a system: of all of them. */
 int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm);
 /** Sets `*flag` to the bitwise "and" of the flags of all members that are not lost. All of these
  * call it, and get the same flag and the same result: MPIX_ERR_PROC_FAILED if a member is lost

@@ -110,37 +110,54 @@ int shrink(Job& job, Communicator& communicator, MPI_Comm* newcomm) {
   return make_communicator(job, communicator.handle, newcomm, *context, std::move(members));
 }
 
+int acknowledged_inside(MPI_Comm comm, MPI_Group* failed) {
+  MPI_Group all = MPI_GROUP_NULL;
+  int code = MPI_Comm_group(comm, &all);
+  if (code != MPI_SUCCESS) return code;
+  code = MPI_Group_incl(all, 0, nullptr, failed);
+  MPI_Group_free(&all);
+  return code;
+}
+
+int revoke_inside(MPI_Comm comm) {
+  return raise(comm, MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Comm_revoke",
+               "the MPI library cannot revoke a communicator inside a system");
+}
+
+int shrink_inside(MPI_Comm comm, MPI_Comm* newcomm) { return MPI_Comm_split(comm, 0, 0, newcomm); }
+
+int agree_inside(MPI_Comm comm, int* flag) {
+  return MPI_Allreduce(MPI_IN_PLACE, flag, 1, MPI_INT, MPI_BAND, comm);
+}
+
 #ifdef IMPISHIM_HAVE_MPIX_Comm_agree
 namespace calls {
 
 int MPIX_Comm_failure_ack(Job& job, MPI_Comm comm) {
   Communicator* communicator = spanning(&job, comm);
-  return communicator == nullptr ? vendor::MPIX_Comm_failure_ack(comm)
-                                 : acknowledge_failures(job, *communicator);
+  return communicator == nullptr ? MPI_SUCCESS : acknowledge_failures(job, *communicator);
 }
 
 int MPIX_Comm_failure_get_acked(Job& job, MPI_Comm comm, MPI_Group* failedgrp) {
   const Communicator* communicator = spanning(&job, comm);
-  return communicator == nullptr ? vendor::MPIX_Comm_failure_get_acked(comm, failedgrp)
+  return communicator == nullptr ? acknowledged_inside(comm, failedgrp)
                                  : acknowledged_group(job, *communicator, failedgrp);
 }
 
 int MPIX_Comm_revoke(Job& job, MPI_Comm comm) {
   Communicator* communicator = spanning(&job, comm);
-  return communicator == nullptr ? vendor::MPIX_Comm_revoke(comm)
-                                 : revoke_communicator(job, *communicator);
+  return communicator == nullptr ? revoke_inside(comm) : revoke_communicator(job, *communicator);
 }
 
 int MPIX_Comm_shrink(Job& job, MPI_Comm comm, MPI_Comm* newcomm) {
   Communicator* communicator = spanning(&job, comm);
-  return communicator == nullptr ? vendor::MPIX_Comm_shrink(comm, newcomm)
+  return communicator == nullptr ? shrink_inside(comm, newcomm)
                                  : shrink(job, *communicator, newcomm);
 }
 
 int MPIX_Comm_agree(Job& job, MPI_Comm comm, int* flag) {
   Communicator* communicator = spanning(&job, comm);
-  return communicator == nullptr ? vendor::MPIX_Comm_agree(comm, flag)
-                                 : agree(job, *communicator, flag);
+  return communicator == nullptr ? agree_inside(comm, flag) : agree(job, *communicator, flag);
 }
 
 }  // namespace calls

@@ -58,31 +58,25 @@ IMPISHIM_ULFM int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failed) 
       [failed](Job& job, const Communicator& each) {
         return acknowledged_group(job, each, failed);
       },
-      [failed] {
-        *failed = MPI_GROUP_EMPTY;
-        return MPI_SUCCESS;
-      });
+      [comm, failed] { return acknowledged_inside(comm, failed); });
 }
 
 IMPISHIM_ULFM int MPIX_Comm_revoke(MPI_Comm comm) {
   using namespace impishim::shim;
-  return survivors_call(comm, revoke_communicator, [comm] {
-    return raise(comm, MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Comm_revoke",
-                 "the MPI library cannot revoke a communicator inside a system");
-  });
+  return survivors_call(comm, revoke_communicator, [comm] { return revoke_inside(comm); });
 }
 
 IMPISHIM_ULFM int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm) {
   using namespace impishim::shim;
   return survivors_call(
       comm, [newcomm](Job& job, Communicator& each) { return shrink(job, each, newcomm); },
-      [comm, newcomm] { return MPI_Comm_dup(comm, newcomm); });
+      [comm, newcomm] { return shrink_inside(comm, newcomm); });
 }
 
 IMPISHIM_ULFM int MPIX_Comm_agree(MPI_Comm comm, int* flag) {
   using namespace impishim::shim;
   return survivors_call(
       comm, [flag](Job& job, Communicator& each) { return agree(job, each, flag); },
-      [comm, flag] { return MPI_Allreduce(MPI_IN_PLACE, flag, 1, MPI_INT, MPI_BAND, comm); });
+      [comm, flag] { return agree_inside(comm, flag); });
 }
 #endif
