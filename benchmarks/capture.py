@@ -14,12 +14,14 @@ import threading
 
 from harness import fail
 
-# Hosts listen at these ports; the rendezvous, and the launchers, have ports that the kernel chooses,
-# from 32768 on.
-FIRST_PORT, LAST_PORT = 20110, 20139
+# Where the hosts of each system listen. The rendezvous and the launchers have ports that the kernel
+# chooses, from 32768 on.
+PORTS = (range(20110, 20120), range(20120, 20130))
+FIRST_PORT, LAST_PORT = PORTS[0][0], PORTS[1][-1]
 CHUNK = 1 << 20
 RING_KIB = 512 << 10  # the kernel's buffer: what a busy machine has no time to take out
 PATIENCE_S = 60
+WINDOW = 1 << 20  # zstd 1 keeps 512 KiB
 HEADER = 128
 # Bytes of the handshake between hosts (docs/protocol.md): random, and once for each connection.
 FROM_CONNECTOR, FROM_ACCEPTOR = 104, 72
@@ -72,11 +74,8 @@ class Capture:
                 written += len(kept)
                 self.left_out += len(chunk) - len(kept)
 
-    def __exit__(self, *_):
-        # A packet of our own tells that all packets before it have left the kernel's buffer.
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-            sender.sendto(self.token, ("127.0.0.1", FIRST_PORT))
-        complete = self.seen.wait(PATIENCE_S)
+    def __exit__(self, failure, *_):
+        complete = failure is not None or self.last_packet_seen()
         self.process.send_signal(signal.SIGINT)
         self.reader.join()
         last_words = self.process.stderr.read().decode()
@@ -84,6 +83,13 @@ class Capture:
         if not complete:
             fail(f"the capture has no end after {PATIENCE_S} s: {last_words}")
         self.dropped = int(re.search(r"(\d+) packets? dropped by kernel", last_words)[1])
+
+    def last_packet_seen(self):
+        """Sends a packet of our own, which tells that all before it have left the kernel's buffer, and
+        awaits it. Its length drives everything out of tcpdump's buffer as well."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(self.token * 1024, ("127.0.0.1", FIRST_PORT))
+        return self.seen.wait(PATIENCE_S)
 
 
 class Stream:
@@ -145,15 +151,18 @@ def read_streams(path):
 
 
 def directions(streams, hosts):
-    """The streams from the first system's hosts, of which there are `hosts`, and those to them."""
+    """The streams from the first system to the second, and those that go back. Each system has so many
+    hosts."""
     found = {"first to second": [], "second to first": []}
     for ends, stream in streams.items():
         connector = stream if stream.from_connector() else streams.get(ends[::-1])
         if connector is None or connector.handshake[4:8] != HELLO_MAGIC:
             fail(f"a connection without the hello of a host: {ends}")
-        connects = int.from_bytes(connector.handshake[:4], "big") < hosts
-        first = connects == stream.from_connector()
-        found["first to second" if first else "second to first"].append(stream)
+        connects = int.from_bytes(connector.handshake[:4], "big") // hosts
+        accepts = 0 if connector.target[1] in PORTS[0] else 1
+        if connects != accepts:  # hosts of one system are connected, too, and have nothing to say
+            source = connects if stream is connector else accepts
+            found["first to second" if source == 0 else "second to first"].append(stream)
     return found
 
 
@@ -192,21 +201,17 @@ def describe(streams):
 
 
 def write_streams(streams, folder, limit):
-    """Writes the files that bench_compression reads, one for each stream; of more than `limit` bytes
-    only windows, which lie as far apart as each other. Returns the files, and the bytes in them."""
-    total = sum(stream.bytes() for stream in streams)
-    window = 4 << 20
-    files, written = [], 0
+    """Writes the files that bench_compression reads, one for each stream. Of more than `limit` bytes
+    only windows are taken, which lie as far apart as each other. Returns the files' names."""
+    share = min(limit / sum(stream.bytes() for stream in streams), 1)
+    files = []
     for number, stream in enumerate(streams):
         files.append(folder / f"stream{number}")
+        at = 0
         with files[-1].open("wb") as file:
-            at, taken = 0, 0
             for segment in stream.segments:
-                step = at // window
-                chosen = int((step + 1) * limit / total) > int(step * limit / total)
-                if total <= limit or chosen:
+                window = at // WINDOW
+                if int((window + 1) * share) > int(window * share):
                     file.write(struct.pack("<I", len(segment)) + segment)
-                    taken += len(segment)
                 at += len(segment)
-            written += taken
-    return files, written
+    return files

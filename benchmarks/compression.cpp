@@ -92,6 +92,8 @@ class Codec {
   virtual std::size_t compress(Bytes in, std::span<char> out) = 0;
   /// Fills `out`, which has the piece's size.
   virtual void decompress(Bytes in, std::span<char> out) = 0;
+  /// Returns the bytes that both ends need for it, or 0 if that is not known.
+  [[nodiscard]] virtual std::size_t memory() const { return 0; }
   [[nodiscard]] virtual std::size_t bound(std::size_t size) const {
     // A flushed piece of a stream has headers of its own.
     return ZSTD_compressBound(size) + 64;
@@ -149,7 +151,7 @@ class ZstdStream : public Codec {
       if (from.pos + to.pos == before) fail("a piece did not come back");
     }
   }
-  [[nodiscard]] std::size_t memory() const {
+  [[nodiscard]] std::size_t memory() const override {
     return ZSTD_sizeof_CCtx(compressor_.get()) + ZSTD_sizeof_DCtx(decompressor_.get());
   }
 
@@ -276,10 +278,10 @@ class Trial {
     std::printf(
         "{\"way\": \"%.*s\", \"pieces\": %zu, \"bytes\": %.0f, \"ratio\": %.4f, "
         "\"adaptive_ratio\": %.4f, \"worth_pieces\": %.4f, \"worth_bytes\": %.4f, "
-        "\"compress_s\": %.6f, \"decompress_s\": %.6f}\n",
+        "\"compress_s\": %.6f, \"decompress_s\": %.6f, \"memory\": %zu}\n",
         static_cast<int>(name.size()), name.data(), count, bytes, small / bytes, adaptive / bytes,
         static_cast<double>(worth_count) / static_cast<double>(count), worth_bytes / bytes,
-        compressing, decompressing);
+        compressing, decompressing, codec_.memory());
     std::fflush(stdout);
   }
 
@@ -313,9 +315,6 @@ void try_pieces(const std::vector<Stream>& streams) {
     ZstdStream stream(1);
     Trial(streams, payload + kHeader, stream).run(std::to_string(payload));
   }
-  ZstdStream stream(1);
-  Trial(streams, kBlock, stream).run("memory");
-  std::fprintf(stderr, "memory of a stream's two contexts: %zu bytes\n", stream.memory());
 }
 
 }  // namespace
