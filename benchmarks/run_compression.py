@@ -5,8 +5,9 @@ get through a road sooner. Nothing in the library compresses.
 
 Runs Debian's applications, and the heat equation of darray, joined 2+2, and captures what crosses
 the connections between the systems (tcpdump, so it needs root). Then compresses the captured bytes,
-each connection for itself, and computes what a road of a given rate R would carry, with C and D the
-speeds of compressing and decompressing, and r the share of the bytes that is left:
+each connection for itself, sends them over thin roads (tbf) by a program that compresses before it
+sends, and computes what a road of any rate R would carry, with C and D the speeds of compressing and
+decompressing, and r the share of the bytes that is left:
 
   overlapped   min(C, R / r, D) / R: something compresses while the road carries what came before
   same thread  1 / (R / C + r), at most D / R: the road waits while the sender compresses
@@ -27,6 +28,7 @@ import tempfile
 import time
 
 import capture
+import compression_road
 from applications import APPLICATIONS, LIBRARY, VARIABLES, Application
 from harness import describe_machine, enter_scheduling_group, fail, report, run
 
@@ -34,6 +36,8 @@ MEGABYTE = 1e6
 # What is kept of one run, and what is compressed of one direction.
 CAPTURE_LIMIT, COMPRESS_LIMIT = 600 << 20, 48 << 20
 RATES = {"100 Mbit/s": 12.5e6, "1 Gbit/s": 125e6, "10 Gbit/s": 1250e6}
+# Those over which bytes are sent; a faster one is beyond a few processors.
+REAL_RATES = ("100 Mbit/s", "1 Gbit/s")
 # Below it a tenth of the bytes more or less would decide.
 GOAL, GOAL_RATE = 1.2, "1 Gbit/s"
 LEFT_OUT = {"NetPIPE": "its messages hold no data of a program"}
@@ -83,13 +87,9 @@ def capture_run(build, application, folder):
     return capture.directions(streams, application.ranks // 2), seconds, captured.left_out
 
 
-def compress(build, streams, folder, *options):
+def compress(build, files, *options):
     """What bench_compression finds about the streams of one direction, by the name of the way."""
-    files = capture.write_streams(streams, folder, COMPRESS_LIMIT)
-    program = build / "tests/programs/bench_compression"
-    output, _ = run([program, *options, *files])
-    for file in files:
-        file.unlink()
+    output, _ = run([build / "tests/programs/bench_compression", *options, *files])
     ways = {}
     for line in output.splitlines():
         way = json.loads(line)
@@ -150,16 +150,33 @@ def row_of(application, direction, seconds, left_out, traffic, ways):
     }
 
 
+def cross_roads(build, files):
+    """What thin roads carry, by their rate: see compression_road.measure()."""
+    return {
+        rate: compression_road.measure(build, files, int(value * 8 / 1e6))
+        for rate, value in RATES.items()
+        if rate in REAL_RATES
+    }
+
+
 def measure(build, application, folder):
+    """The rows of both directions. The first one has roads and messages, too."""
     directions, seconds, left_out = capture_run(build, application, folder)
     rows = []
     for direction, streams in directions.items():
         if not any(stream.bytes() for stream in streams):
             fail(f"{application.name}: nothing was captured {direction}")
         traffic = capture.describe(streams)
-        ways = compress(build, streams, folder)
-        rows.append(row_of(application, direction, seconds, left_out, traffic, ways))
-    return rows, directions["first to second"]
+        files = capture.write_streams(streams, folder, COMPRESS_LIMIT)
+        ways = compress(build, files)
+        row = row_of(application, direction, seconds, left_out, traffic, ways)
+        if not rows:
+            row["roads"] = cross_roads(build, files)
+            row["messages"] = compress(build, files, "--pieces")
+        rows.append(row)
+        for file in files:
+            file.unlink()
+    return rows
 
 
 def show_traffic(rows):
@@ -205,13 +222,33 @@ def show_gains(rows, names):
             print(f"    {row['name']:<52}{cells}")
 
 
-def show_messages(name, ways):
+def show_roads(rows):
+    print("\nMB/s over a road of that rate (tbf), plain, and compressed by the thread that sends\n")
+    titles = "".join(
+        f"{rate + ':':>12}{'plain':>7}{'zstd 1':>14}{'lz4':>14}" for rate in REAL_RATES
+    )
+    print(f"  {'':<54}{titles}")
+    for row in rows:
+        cells = ""
+        for found in row["roads"].values():
+            if isinstance(found, str):
+                print(f"  not measured: no namespaces or no tbf here: {found}")
+                return
+            cells += f"{found['plain']['speed'] / MEGABYTE:>19.1f}"
+            for way in ("zstd", "lz4"):
+                speed = f"{found[way]['speed'] / MEGABYTE:.1f} x"
+                cells += f"{speed:>9}{found[way]['ratio']:>5.2f}"
+        print(f"  {row['name']:<54}{cells}")
+
+
+def show_messages(row):
+    name = row["name"]
     print(
         f"\nWhat a message adds, us (zstd 1, stream, {name}), and what its bytes save on a road\n"
     )
     print(f"  {'payload, B':<12}{'left':>8}{'compress':>10}{'back':>8}", end="")
     print("".join(f"{'saved, ' + rate:>20}" for rate in RATES))
-    for payload, way in ways.items():
+    for payload, way in row["messages"].items():
         size = way["bytes"] / way["pieces"]
         saved = "".join(
             f"{size * (1 - way['ratio']) / rate * 1e6:>20.2f}" for rate in RATES.values()
@@ -220,22 +257,17 @@ def show_messages(name, ways):
             f"  {payload:<12}{way['ratio']:>8.3f}{size / way['compress'] * 1e6:>10.2f}"
             f"{size / way['decompress'] * 1e6:>8.2f}{saved}"
         )
-    memory = max(way["memory"] for way in ways.values())
-    print(f"\n  memory of a stream's two ends: {memory} bytes")
 
 
 def measure_all(build, chosen):
-    """The rows of all applications, and the pieces of the first one's messages."""
-    rows, pieces = [], None
+    """The rows of all applications."""
+    rows = []
     with tempfile.TemporaryDirectory(prefix="impishim-bench-") as scratch:
         for place, application in enumerate(chosen):
             folder = pathlib.Path(scratch) / str(place)
             folder.mkdir()
-            found, streams = measure(build, application, folder)
-            rows += found
-            if pieces is None:
-                pieces = application.name, compress(build, streams, folder, "--pieces")
-    return rows, pieces
+            rows += measure(build, application, folder)
+    return rows
 
 
 def main():
@@ -262,11 +294,16 @@ def main():
     enter_scheduling_group(machine)
     started = time.monotonic()
     print(f"{machine['processor']}, {os.cpu_count()} processors, Open MPI {machine['openmpi']}")
-    rows, pieces = measure_all(build, chosen)
+    rows = measure_all(build, chosen)
     show_traffic(rows)
     show_ways(rows, rows[0]["ways"])
     show_gains(rows, (BLOCKS, KNOWING, STREAM, *OTHERS))
-    show_messages(*pieces)
+    firsts = [row for row in rows if "roads" in row]
+    show_roads(firsts)
+    for row in firsts:
+        show_messages(row)
+    memory = max(way["memory"] for row in rows for way in row["ways"].values())
+    print(f"\n  memory of a stream's two ends, zstd 1: {memory / 1024:.0f} KiB")
     output = arguments.output or build / "bench_compression.json"
     report("bench compression", output, machine, 5, started, rows)
 
