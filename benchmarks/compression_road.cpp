@@ -70,6 +70,9 @@ sockaddr_in address_of(const char* host, const char* port) {
 
 void receive_pieces(Codec& codec, const char* port) {
   const Descriptor listener(socket(AF_INET, SOCK_STREAM, 0));
+  // The connection before this one may have ended a moment ago.
+  const int on = 1;
+  setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   const sockaddr_in address = address_of("0.0.0.0", port);
   if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(listener.get(), 1) != 0)

@@ -7,7 +7,8 @@ Runs Debian's applications, and the heat equation of darray, joined 2+2, and cap
 the connections between the systems (tcpdump, so it needs root). Then compresses the captured bytes,
 each connection for itself, sends them over thin roads (tbf) by a program that compresses before it
 sends, and computes what a road of any rate R would carry, with C and D the speeds of compressing and
-decompressing, and r the share of the bytes that is left:
+decompressing, and r the share of the bytes that is left (--whole: the most that the applications
+would gain, too):
 
   overlapped   min(C, R / r, D) / R: something compresses while the road carries what came before
   same thread  1 / (R / C + r), at most D / R: the road waits while the sender compresses
@@ -39,6 +40,8 @@ RATES = {"100 Mbit/s": 12.5e6, "1 Gbit/s": 125e6, "10 Gbit/s": 1250e6}
 # Those over which bytes are sent. A faster one is beyond a few processors, and on a slower one the
 # processor does not count.
 REAL_RATES = ("1 Gbit/s",)
+# Rates in Mbit/s over which the applications themselves run, if that is asked for.
+WHOLE_RATES = {"100 Mbit/s": 100, "1 Gbit/s": 1000}
 # Below it a tenth of the bytes more or less would decide.
 GOAL, GOAL_RATE = 1.2, "1 Gbit/s"
 LEFT_OUT = {"NetPIPE": "its messages hold no data of a program"}
@@ -160,8 +163,9 @@ def cross_roads(build, files):
     }
 
 
-def measure(build, application, folder):
-    """The rows of both directions. The first one has roads and messages, too."""
+def measure(build, application, folder, whole):
+    """The rows of both directions. The first one has roads and messages, too, and with `whole` what the
+    application itself would gain over these rates."""
     directions, seconds, left_out = capture_run(build, application, folder)
     rows = []
     for direction, streams in directions.items():
@@ -174,6 +178,11 @@ def measure(build, application, folder):
         if not rows:
             row["roads"] = cross_roads(build, files)
             row["messages"] = compress(build, files, "--pieces")
+            left = ways[STREAM]["ratio"]
+            row["whole"] = {
+                rate: compression_road.bound(build, application, folder, mbits, left)
+                for rate, mbits in whole.items()
+            }
         rows.append(row)
         for file in files:
             file.unlink()
@@ -260,14 +269,27 @@ def show_messages(row):
         )
 
 
-def measure_all(build, chosen):
+def show_whole(rows):
+    print(
+        "\nSeconds of the application itself, one system at each end of a road, and how much sooner it"
+        "\nends if the road is faster by the share that is left: the most that it can gain\n"
+    )
+    for row in rows:
+        for rate, found in row["whole"].items():
+            if isinstance(found, str):
+                print(f"  not measured: no namespaces or no tbf here: {found}")
+                return
+            print(f"  {row['name']:<54}{rate:>12}{found['seconds']:>8.1f} s x {found['ratio']:.2f}")
+
+
+def measure_all(build, chosen, whole):
     """The rows of all applications."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="impishim-bench-") as scratch:
         for place, application in enumerate(chosen):
             folder = pathlib.Path(scratch) / str(place)
             folder.mkdir()
-            rows += measure(build, application, folder)
+            rows += measure(build, application, folder, whole)
     return rows
 
 
@@ -278,6 +300,9 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree")
     parser.add_argument("--output", type=pathlib.Path, help="where the JSON goes")
     parser.add_argument("--only", default="", help="applications whose names contain this")
+    parser.add_argument(
+        "--whole", action="store_true", help="the applications themselves over roads, too"
+    )
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     everything = [*APPLICATIONS, heat(build)]
@@ -295,7 +320,7 @@ def main():
     enter_scheduling_group(machine)
     started = time.monotonic()
     print(f"{machine['processor']}, {os.cpu_count()} processors, Open MPI {machine['openmpi']}")
-    rows = measure_all(build, chosen)
+    rows = measure_all(build, chosen, WHOLE_RATES if arguments.whole else {})
     show_traffic(rows)
     show_ways(rows, rows[0]["ways"])
     show_gains(rows, (BLOCKS, KNOWING, STREAM, *OTHERS))
@@ -303,6 +328,8 @@ def main():
     show_roads(firsts)
     for row in firsts:
         show_messages(row)
+    if arguments.whole:
+        show_whole(firsts)
     memory = max(way["memory"] for row in rows for way in row["ways"].values())
     print(f"\n  memory of a stream's two ends, zstd 1: {memory / 1024:.0f} KiB")
     output = arguments.output or build / "bench_compression.json"
