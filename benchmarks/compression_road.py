@@ -78,8 +78,11 @@ def seconds_over(road, build, application, folder):
         began = time.monotonic()
         for end in (0, 1):
             words = ("-client", end, f"{road.FAR}:{port}", "-np", application.ranks // 2)
-            own = road.addresses(end)
-            processes.append(start(end, *words, *application.command, IMPISHIM_HOST_ADDRESS=own))
+            # Two launchers of Open MPI that start at once fail when both make the same folder.
+            own = folder / f"end{end}"
+            own.mkdir(exist_ok=True)
+            more = {"IMPISHIM_HOST_ADDRESS": road.addresses(end), "TMPDIR": str(own)}
+            processes.append(start(end, *words, *application.command, **more))
         for process in processes[1:]:
             _, errors = process.communicate(timeout=RUN_TIMEOUT_S)
             if process.returncode != 0:
