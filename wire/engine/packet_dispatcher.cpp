@@ -129,6 +129,7 @@ Result<void> PacketDispatcher::link_packet_begins(Link& link) {
 void PacketDispatcher::relayed_packet_begins(Link& link) {
   Arrival& arrival = link.arrival;
   arrival.relay_to = link.latest_route.relay_to;
+  arrival.to_be_relayed = link.latest_route.to_be_relayed;
   if (parts_.relay.relay_whole(link)) return;
   std::ranges::copy(link.input.raw_header(), arrival.raw.begin());
   const std::size_t size = link.input.header().payload_size();

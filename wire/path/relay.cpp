@@ -27,7 +27,7 @@ bool Relay::relay_whole(Link& link) {
   const std::span<const std::byte> packet = link.input.whole_packet();
   if (packet.empty() || !carries_message(link.input.header().type)) return false;
   Link& next = *arrival.relay_to;
-  if (!next.output.enqueue_relayed(packet, link, link.latest_route.to_be_relayed)) return false;
+  if (!next.output.enqueue_relayed(packet, link, arrival.to_be_relayed)) return false;
   arrival.handled = true;
   link.input.take_whole();
   ++counters_.packets_relayed;
@@ -50,7 +50,7 @@ void Relay::relay(Link& link) {
   if (takes_credit(link.input.header().type)) {
     counters_.count_relayed(packet.size());
     packet.relayed_from = &link;
-    packet.to_be_relayed = link.latest_route.to_be_relayed;
+    packet.to_be_relayed = arrival.to_be_relayed;
     if (packet.to_be_relayed && next.output.credit_exhausted()) ++counters_.relay_stalls;
   }
   next.output.enqueue(std::move(packet));

@@ -37,6 +37,7 @@ struct Arrival {
   /// The next link if the packet is for another process. The packet's own link if the packet is to
   /// be dropped, since a client is lost.
   Link* relay_to = nullptr;
+  bool to_be_relayed = false;  ///< from there, too
   /// The packet has been handled completely, though its payload was not read.
   bool handled = false;
 
