@@ -183,9 +183,11 @@ class EngineJob {
     const VirtualTime delay =
         stops ? random_.scaled(kLongestStop) : kShortestPause / 2 + random_.below(pause);
     clock_.after(delay, [this, rank, pause] {
-      if (processes_[rank].engine == nullptr) return;  // lost
+      if (processes_[rank].engine == nullptr) return;  // lost, or it has left
       const std::size_t events = step(rank);
-      if (processes_[rank].engine->closed()) return leave_soon(rank);
+      if (processes_[rank].engine->closed() && !processes_[rank].closed) leave_soon(rank);
+      // As the library's progress thread does until the whole system has closed: what a channel
+      // has accepted may not have left yet.
       step_soon(rank, events > 0 ? kShortestPause : std::min(2 * pause, kLongestPause));
     });
   }
@@ -193,6 +195,7 @@ class EngineJob {
   std::size_t step(std::size_t rank) {
     Process& process = processes_[rank];
     const auto here = static_cast<WorldRank>(rank);
+    if (process.closed) return process.engine->poll(random_.one_in(2));
     bool begins = false;
     for (auto i = random_.below(4); i > 0; --i)
       begins = plan_.begin_next(here, *process.engine) || begins;
