@@ -163,4 +163,16 @@ int MPIX_Comm_agree(Job& job, MPI_Comm comm, int* flag) {
 }  // namespace calls
 #endif
 
+#ifdef IMPISHIM_HAVE_MPIX_Comm_is_revoked
+namespace calls {
+
+int MPIX_Comm_is_revoked(Job& job, MPI_Comm comm, int* flag) {
+  const Communicator* communicator = spanning(&job, comm);
+  *flag = communicator != nullptr && communicator->revoked.load() ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace calls
+#endif
+
 }  // namespace impishim::shim

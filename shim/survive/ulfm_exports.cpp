@@ -12,12 +12,14 @@
 
 #define IMPISHIM_ULFM extern "C" __attribute__((visibility("default")))
 
+#ifndef IMPISHIM_HAVE_MPIX_Comm_is_revoked
 IMPISHIM_ULFM int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag) {
   const impishim::shim::Communicator* communicator =
       impishim::shim::spanning(impishim::shim::joined(), comm);
   *flag = communicator != nullptr && communicator->revoked.load() ? 1 : 0;
   return MPI_SUCCESS;
 }
+#endif
 
 IMPISHIM_ULFM int impishim_error_class(int errorcode, int* errorclass) {
   // A class is a code, too.
