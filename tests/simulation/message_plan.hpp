@@ -37,9 +37,8 @@ struct SimulatedReceive {
 /// All messages of a job, in the order in which each process begins them.
 ///
 /// If a client is lost, its processes begin and complete nothing more. A process that knows of it
-/// begins no further receives from any source that were planned, since nobody sends to some of
-/// them. It posts new ones instead, one after the other, as long as messages of survivors are
-/// missing.
+/// skips its planned receives from any source: some of their messages never come. It posts new ones
+/// instead, one after the other, as long as messages of survivors are missing.
 class MessagePlan {
  public:
   static constexpr std::size_t kLongest = 200'000;

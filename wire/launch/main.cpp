@@ -211,8 +211,8 @@ Result<wire::AuthenticationMethods> private_key() {
   return methods;
 }
 
-/// Reports to the server's process which systems have ended, and gets its reports of those that the
-/// others go on without.
+/// Tells the server's process which systems have ended. The server's process tells which lost
+/// systems do not end the others.
 class EndedSystems {
  public:
   EndedSystems() {

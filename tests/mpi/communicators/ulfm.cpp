@@ -42,8 +42,8 @@ void use(MPI_Comm comm, int size) {
   REQUIRE(sum == size * (size - 1) / 2);
 }
 
-/// A receive that nobody serves, and later calls, end when the last rank revokes. Messages of the
-/// program are left in it.
+/// The last rank revokes: a receive without a message ends, and so do later calls. A message of the
+/// program is left in the communicator.
 void revoke(MPI_Comm parent) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(parent, &comm);
