@@ -108,9 +108,9 @@ struct Job {
   std::atomic<std::size_t> losses_handled{0};
   std::atomic<std::uint64_t> lost_systems{0};
   Mutex losses_mutex;
-  /// True if no thread blocks in the vendor's MPI any more, since the program may revoke
-  /// communicators.
-  bool hears_revocations IMPISHIM_GUARDED_BY(losses_mutex) = false;
+  /// True if no thread blocks in the vendor's MPI any more, and no new receive is the vendor's
+  /// request, since the program may revoke communicators.
+  std::atomic<bool> hears_revocations{false};
   /// The number of calls in progress that do not survive the loss of a system (Indivisible).
   std::atomic<std::int32_t> indivisible{0};
   bool tells_failures = false;  ///< all systems run this library, and read the notices

@@ -197,7 +197,7 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
     return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);
   if (local >= 0 && communicator->local_ranks_are_spanning &&
-      !job.survives.load(std::memory_order_relaxed))
+      !job.hears_revocations.load(std::memory_order_relaxed))
     return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
   if (local >= 0 && vendor_request_serves(job, *communicator))
     return receive_renamed(buf, count, datatype, local, source, tag, comm, handle);

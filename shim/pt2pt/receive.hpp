@@ -17,9 +17,9 @@ namespace impishim::shim {
 
 /// Returns true if a receive from a process of this system can be a vendor request. Its status then
 /// names the source as the user does, or the source can be kept in Job::receive_sources. Where the
-/// process goes on after losses a communicator may be revoked, which only ends requests of ours.
+/// program may revoke communicators, none is: a revocation ends requests of ours only.
 [[nodiscard]] inline bool vendor_request_serves(const Job& job, const Communicator& communicator) {
-  if (job.survives.load(std::memory_order_relaxed)) return false;
+  if (job.hears_revocations.load(std::memory_order_relaxed)) return false;
   return communicator.local_ranks_are_spanning || job.thread_level != MPI_THREAD_MULTIPLE;
 }
 
