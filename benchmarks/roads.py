@@ -174,10 +174,12 @@ def join_over(road, build, words, variables, server_words=()):
     return said
 
 
-def cross(road, build, mpi, variables, rounds, large=LARGE):
+def cross(road, build, mpi, variables, rounds, large=LARGE, words=()):
     """The figures of long_road over the road, by name."""
     program = build / "tests/programs" / f"bench_long_road_{mpi}"
     delay = {"IMPISHIM_TEST_DELAY_MS": str(DELAY_MS)}
-    said = join_over(road, build, ("-np", "2", program, large, rounds), {**delay, **variables})
+    said = join_over(
+        road, build, ("-np", "2", program, large, rounds, *words), {**delay, **variables}
+    )
     words = " ".join(out for out, _ in said).split()
     return {name: float(value) for name, value in zip(words[::2], words[1::2])}

@@ -10,7 +10,8 @@ Where network namespaces can be made, also what gets through a road of 1 Gbit/s 
 trip is 50 ms (by IMPISHIM_TEST_DELAY_MS, which delays what has arrived: TCP itself sees no delay),
 what two roads carry together (IMPISHIM_STREAMS), one of them of another rate, and what gets through a
 cable that delays and loses frames (long_cable: TCP sees it all), beside one TCP connection of iperf3;
-and what the relay of the rendezvous server costs where firewalls let neither system connect.
+what IMPISHIM_COMPRESSION brings for numbers over 1 Gbit/s, and costs 8 B on loopback; and what the
+relay of the rendezvous server costs where firewalls let neither system connect.
 """
 
 import os
@@ -353,9 +354,77 @@ def run_relay(build, rounds, rows):
             )
 
 
+# What compression has to bring for numbers over 1 Gbit/s, times; and what it may cost 8 B, us.
+COMPRESSED_GOAL, COMPRESSED_LATENCY_GOAL = 1.2, 0.3
+COMPRESSED_BYTES = 128 << 20
+
+
+def compressed_crossings(build, mpi, rounds):
+    """What one message of doubles gets over 1 Gbit/s, in bytes/s, as pairs of compressed and plain, or
+    the reason why it gets nothing."""
+    road = ThinRoad()
+    refused = road.__enter__()
+    if refused is not None:
+        return refused
+    found = {"zstd": [], "off": []}
+    try:
+        for turn in range(rounds):
+            for way in sorted(found, reverse=turn % 2 == 0):
+                variables = {"IMPISHIM_TLS": "off", "IMPISHIM_COMPRESSION": way}
+                variables["IMPISHIM_TEST_DELAY_MS"] = "0"
+                words = (COMPRESSED_BYTES, ("doubles",))
+                found[way].append(cross(road, build, mpi, variables, 3, *words)["one"])
+    finally:
+        road.__exit__()
+    return list(zip(found["zstd"], found["off"]))
+
+
+def run_compression(build, rounds, rows):
+    print(f"\n{'':<54}{'zstd':>10}{'off':>10}{'figure':>8}{'goal':>7}")
+    for mpi in MPIS:
+        times = {"zstd": [], "off": []}
+        for turn in range(rounds):
+            for way in sorted(times, reverse=turn % 2 == 0):
+                times[way].append(measure(build, mpi, {"IMPISHIM_COMPRESSION": way})[0])
+        pairs = compressed_crossings(build, mpi, 3)
+        if isinstance(pairs, str):
+            print(f"  not measured: no namespaces or no tbf here: {pairs.strip()}")
+            return
+        latencies = list(zip(times["zstd"], times["off"]))
+        speeds = [(one / 1e6, other / 1e6) for one, other in pairs]
+        for name, unit, found, combine, goal, passes in (
+            (
+                "8 B half round trip, us more",
+                "us",
+                latencies,
+                lambda ours, plain: ours - plain,
+                COMPRESSED_LATENCY_GOAL,
+                lambda figure: figure <= COMPRESSED_LATENCY_GOAL * TOLERANCE,
+            ),
+            (
+                "128 MiB of doubles over 1 Gbit/s, times",
+                "MB/s",
+                speeds,
+                lambda ours, plain: ours / plain,
+                COMPRESSED_GOAL,
+                lambda figure: figure * TOLERANCE >= COMPRESSED_GOAL,
+            ),
+        ):
+            ours, plain = ([each[side] for each in found] for side in (0, 1))
+            figures = [combine(*each) for each in found]
+            each = row("compressed", f"{mpi}: {name}", unit, ours, plain, figures, goal, passes)
+            rows.append(each)
+            print(
+                f"  {each['name']:<52}{each['compressed']:>10.2f}{each['plain']:>10.2f}"
+                f"{each['figure']:>8.2f}{each['goal']:>7.2f} {each['verdict']}",
+                flush=True,
+            )
+
+
 def main():
     parser = rounds_parser(__doc__, 9)
-    parser.add_argument("--only", choices=("loopback", "thin", "relay", "cable"), help="one part")
+    parts = ("loopback", "thin", "relay", "cable", "compression")
+    parser.add_argument("--only", choices=parts, help="one part")
     arguments, machine, rounds, started = begin(parser)
     build, rows = arguments.build, []
     if arguments.only in (None, "loopback"):
@@ -366,6 +435,8 @@ def main():
         run_relay(build, rounds, rows)
     if arguments.only in (None, "cable"):
         run_cable(build, rows)
+    if arguments.only in (None, "compression"):
+        run_compression(build, rounds, rows)
     report(
         "bench road", arguments.output or build / "bench_road.json", machine, rounds, started, rows
     )

@@ -40,6 +40,7 @@ INNER = {
         "topology": "base packet channel",
         "resume": "base channel",
         "tls": "base channel",
+        "compress": "base channel",
         "relay": "base packet channel",
         "fabric": "base channel",
         "connect": "base packet topology channel resume tls relay fabric",
