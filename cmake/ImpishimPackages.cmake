@@ -59,12 +59,14 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "${every_library}, mpich | openmpi-bin
 impishim_debian_package(dev libimpishim-dev libdevel
   "one MPI job over several systems (development files)"
   "This package has the headers, the libraries of distributed arrays\n(darray), the CMake package and pkg-config files.")
-# The archives name HDF5's development files, and each MPI's, to those who link them.
+# The headers include fmt's. The archives name HDF5's development files, and each MPI's, to those
+# who link them.
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${any_library}, ")
 foreach(mpi IN LISTS shims)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "lib${mpi}-dev | ")
 endforeach()
-string(REGEX REPLACE " \\| $" "" CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_DEV_PACKAGE_DEPENDS}")
+string(REGEX REPLACE " \\| $" ", libfmt-dev" CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
+  "${CPACK_DEBIAN_DEV_PACKAGE_DEPENDS}")
 if(IMPISHIM_HAS_HDF5)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libhdf5-dev")
 endif()

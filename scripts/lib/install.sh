@@ -14,7 +14,7 @@ bench_packages=(openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-o
 application_packages=(gromacs lammps lammps-examples hpcc quantum-espresso quantum-espresso-data scalapack-mpi-test netpipe-openmpi)
 # What scripts/package makes Debian packages with, and what tests of an installation need.
 package_packages=(dpkg-dev fakeroot file lintian openmpi-bin libopenmpi-dev pybind11-dev python3-dev)
-install_test_packages=(dpkg-dev fakeroot file lintian mmdebstrap environment-modules lmod)
+install_test_packages=(dpkg-dev fakeroot file lintian mmdebstrap lmod)
 # The compilers of Debian 12 beside GCC (docs/testing.md).
 compiler_packages=(clang-14 clang-15 clang-16)
 check_packages=(black clang clang-format clang-tidy clang-tidy-19)
