@@ -41,11 +41,17 @@ endmacro()
 
 set(IMPISHIM_DEBIAN_NAMES)
 set(libraries)
+# OpenSSL and libfabric are loaded when they are needed, which dpkg-shlibdeps does not see.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS libssl3)
 foreach(mpi IN LISTS shims)
   set(library libimpishim-${mpi}${PROJECT_VERSION_MAJOR})
   string(TOUPPER ${mpi} upper)
   impishim_debian_package(${mpi} ${library} libs "one MPI job over several systems (library for ${mpi})"
     "This package has the library for programs that are built with ${mpi}.")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS libssl3)
+  if(IMPISHIM_WITH_LIBFABRIC)
+    set(CPACK_DEBIAN_${upper}_PACKAGE_RECOMMENDS libfabric1)
+  endif()
   list(APPEND libraries "${library} ${same}")
 endforeach()
 list(JOIN libraries " | " any_library)
@@ -53,7 +59,7 @@ list(JOIN libraries ", " every_library)
 
 impishim_debian_package(tools impishim net "one MPI job over several systems (impirun)"
   "This package has impirun, which starts such jobs.")
-set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${any_library}")
+string(APPEND CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS ", ${any_library}")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "${every_library}, mpich | openmpi-bin")
 
 impishim_debian_package(dev libimpishim-dev libdevel
