@@ -130,7 +130,7 @@ def clean_root(packages, programs):
         for package in packages:
             needed.update(names_of(field(package, "Depends")))
         # One archive: each file by its name, as special hooks have no patterns.
-        given = " ".join(f"'{package}'" for package in packages)
+        copied = " ".join(f"'{package}'" for package in packages)
         inside = " ".join(f"'{each}'" for each in (HERE / "clean_root.sh", *programs))
         joined = " ".join(f"/tmp/{program.name}" for program in programs)
         command = [
@@ -142,14 +142,18 @@ def clean_root(packages, programs):
             f"--aptopt={settings}",
             '--aptopt=Apt::Install-Recommends "false"',
             '--customize-hook=mkdir "$1/packages"',
-            f"--customize-hook=copy-in {given} /packages",
+            f"--customize-hook=copy-in {copied} /packages",
             f"--customize-hook=copy-in {inside} /tmp",
             f'--customize-hook=chroot "$1" sh /tmp/clean_root.sh {joined}',
             release,
             "/dev/null",
             "-",
         ]
-        out = run(command, seconds=540, stdin="\n".join(sources) + "\n")
+        # mmdebstrap passes on what hooks print as its own messages.
+        given = "\n".join(sources) + "\n"
+        code, out, errors = attempt(command, seconds=840, stdin=given)
+    out += errors
+    expect(code == 0, f"exit code {code}: {out}")
     print(out)
     ranks = [f"rank {rank} of 4" for _ in programs for rank in range(4)]
     found = re.findall(r"^rank \d of \d", out, re.MULTILINE)
