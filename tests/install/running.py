@@ -31,7 +31,16 @@ def attempt(command, seconds=60, stdin=None, **variables):
     try:
         out, errors = process.communicate(stdin, timeout=seconds)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        # What it has begun is to be put back first.
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         sys.exit(f"not over after {seconds} s: {' '.join(words)}\n{''.join(process.communicate())}")
     return process.returncode, out, errors
 
