@@ -133,7 +133,10 @@ def clean_root(packages, programs):
         copied = " ".join(f"'{package}'" for package in packages)
         inside = " ".join(f"'{each}'" for each in (HERE / "clean_root.sh", *programs))
         joined = " ".join(f"/tmp/{program.name}" for program in programs)
+        # What it mounts goes with the namespace, however it ends.
         command = [
+            "unshare",
+            "--mount",
             "mmdebstrap",
             "--quiet",
             "--variant=apt",
