@@ -10,7 +10,7 @@ test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortr
                libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py)
 # MPICH's test programs: apt-get source takes the tarball as it is.
 conformance_packages=(openmpi-bin libopenmpi-dev gfortran make xz-utils)
-bench_packages=(openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-openmpi-dev)
+bench_packages=(iperf3 openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-openmpi-dev)
 application_packages=(gromacs lammps lammps-examples hpcc quantum-espresso quantum-espresso-data scalapack-mpi-test netpipe-openmpi)
 # What scripts/package makes Debian packages with, and what tests of an installation need.
 package_packages=(dpkg-dev fakeroot file lintian openmpi-bin libopenmpi-dev pybind11-dev python3-dev)

@@ -16,6 +16,7 @@
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/native.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/values/rank_list.hpp"
@@ -128,7 +129,7 @@ void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion,
   made->companion = companion;
   made->collectives = std::make_shared<CollectiveQueue>();
   made->topology = std::move(topology);
-  job.communicators.insert(std::move(made));
+  break_if_lost(job, *job.communicators.insert(std::move(made)));
 }
 
 std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle,
@@ -173,7 +174,7 @@ void describe_intercommunicator(Job& job, const InterHandles& handles, wire::Con
   made->has_local_peers = has_local(job, remote);
   made->inter = std::move(inter);
   if (made->has_local_peers) use_ranks_of_both(*made);
-  job.communicators.insert(std::move(made));
+  break_if_lost(job, *job.communicators.insert(std::move(made)));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/comm/named_meeting.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -110,6 +112,7 @@ class RemoteLetters {
   int wait() {
     const auto over = [](const wire::Operation& operation) { return operation.complete(); };
     drive_until(job_, false, [&] {
+      if (job_.engine->lost_count() != 0) end_if_one_is_lost();
       return std::ranges::all_of(sends_, over) && std::ranges::all_of(receives_, over);
     });
     const auto failed = [](const wire::Operation& operation) {
@@ -121,6 +124,19 @@ class RemoteLetters {
   }
 
  private:
+  /// Ends the job if a message is to come from a lost system: the meeting has no communicator, so
+  /// the engine cannot end the receive.
+  void end_if_one_is_lost() {
+    for (const std::int32_t client : job_.engine->lost_clients()) {
+      const auto waits_for_it = [&](const wire::ReceiveOperation& each) {
+        return !each.complete() && job_.map.proc(each.source).client == client;
+      };
+      if (std::ranges::any_of(receives_, waits_for_it))
+        end_job(1, fmt::format("{}: the group has processes of a lost system: {}", kMeeting,
+                               job_.engine->loss_text(client)));
+    }
+  }
+
   Job& job_;
   wire::ContextId context_;
   std::deque<wire::SendOperation> sends_;

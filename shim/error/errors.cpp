@@ -140,6 +140,12 @@ int error_class_of(ErrorKind kind) {
     case ErrorKind::kSystem:
     case ErrorKind::kAborted:
       break;
+    case ErrorKind::kLost:
+#ifdef MPIX_ERR_PROC_FAILED
+      return MPIX_ERR_PROC_FAILED;
+#else
+      break;
+#endif
   }
   return MPI_ERR_OTHER;
 }

@@ -101,6 +101,8 @@ struct Job {
   collectives::Limits limits;
   OutstandingCollectives outstanding;
   FailureNotices failure_notices;
+  /// The number of lost systems that lost_systems.hpp has handled.
+  std::atomic<std::size_t> losses_handled{0};
   bool tells_failures = false;  ///< all systems run this library, and read the notices
   StandWatch stand_watch;
 

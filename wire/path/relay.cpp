@@ -57,6 +57,14 @@ void Relay::relay(Link& link) {
   sender_.flush_if_full(next, batch_target_);
 }
 
+void Relay::drop(Link& link) {
+  const PacketHeader& header = link.input.header();
+  if (!takes_credit(header.type)) return;
+  const std::size_t size = kPacketHeaderSize + header.payload_size();
+  counters_.count_relayed(size);
+  passed_on(link, size);
+}
+
 void Relay::passed_on(Link& from, std::size_t bytes) {
   counters_.relay_bytes -= bytes;
   if (!from.gives_credit) return;
