@@ -10,6 +10,10 @@ export DEBIAN_FRONTEND=noninteractive HOME=/tmp/home IMPI_AUTH_NONE=
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_osc=^ucx OMPI_MCA_mpi_yield_when_idle=1
 mkdir -p /tmp/home
+begin=$(date +%s)
+step() { echo "$(($(date +%s) - begin)) s: $1"; }
+# Launchers look the machine's own name up.
+echo "127.0.0.1 localhost $(hostname)" >>/etc/hosts
 
 # Every file with its kind, mode, owner, size and link; contents too, but for what dpkg, apt and
 # the loader's cache write on every run.
@@ -24,6 +28,7 @@ listing() {
 # The log of what dpkg does from here on is none of the packages' files.
 touch /var/log/dpkg.log
 listing /tmp/before
+step "all files are listed"
 names=
 for package in /packages/*.deb; do names="$names $(dpkg-deb -f "$package" Package)"; done
 # All that they depend on is there.
@@ -35,6 +40,7 @@ for name in $names; do
 done
 dpkg --audit
 dpkg -V $names
+step "installed"
 
 impirun -version
 for program in "$@"; do
@@ -45,11 +51,13 @@ case $names in
     /usr/bin/python3 -c 'import impishim_darray; print("python", impishim_darray.__version__)' ;;
 esac
 
+step "jobs have run"
 apt-get -qq -o Dpkg::Use-Pty=0 purge -y $names
 for name in $names; do
   if dpkg-query -W "$name" 2>/dev/null; then echo "$name is still known" >&2; exit 1; fi
 done
+step "purged"
 listing /tmp/after
 diff /tmp/before /tmp/after
 diff /tmp/before.contents /tmp/after.contents
-echo "no trace is left"
+step "no trace is left"

@@ -143,6 +143,8 @@ def clean_root(packages, programs):
             "--format=null",
             f"--include={','.join(sorted(needed - own))}",
             f"--aptopt={settings}",
+            # Nothing of this root has to outlive the machine.
+            "--dpkgopt=force-unsafe-io",
             '--aptopt=Apt::Install-Recommends "false"',
             '--customize-hook=mkdir "$1/packages"',
             f"--customize-hook=copy-in {copied} /packages",
