@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Reads every file of a configured tree's compile_commands.json with its compiler and its options,
-without making code. Prints what the compiler warns of, and a row of scripts/compilers' table. The
+without making code. A file that is compiled for several MPIs is read for one of them. Prints what the compiler warns of, and a row of scripts/compilers' table. The
 exit status is 1 if there was a warning."""
 
 import argparse
@@ -46,6 +46,14 @@ def command_of(entry):
     return words
 
 
+def once(entries, turn):
+    """One entry for each file. Which of several: `turn`, so that other compilers take other ones."""
+    found = {}
+    for entry in entries:
+        found.setdefault(entry["file"], []).append(entry)
+    return [same[turn % len(same)] for same in found.values()]
+
+
 def read(entry):
     """What the compiler says of one file; empty if nothing."""
     done = subprocess.run(
@@ -69,6 +77,7 @@ def read_all(entries):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tree", type=pathlib.Path)
+    parser.add_argument("--turn", type=int, default=0, help="which MPI, for files of several")
     parser.add_argument("--only", default="", help="a regular expression for paths")
     arguments = parser.parse_args()
     tree = arguments.tree.resolve()
@@ -78,7 +87,7 @@ def main():
     first = [entry for entry in entries if entry["file"].endswith(PRECOMPILED)]
     others = [
         entry
-        for entry in entries
+        for entry in once(entries, arguments.turn)
         if entry not in first and re.search(arguments.only, os.path.relpath(entry["file"]))
     ]
     if not others:

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run inside a new root that has all that the packages in /packages depend on: installs them, runs
 # jobs, removes them, and compares what there is before and after.
+# /tmp/install, /tmp/job and /tmp/purge have the commands of docs/install.md.
 #   clean_root.sh PROGRAM...    programs that print "rank R of 4" joined as two systems of two
 # $names is a list of words.
 # shellcheck disable=SC2086
 set -eu
 export DEBIAN_FRONTEND=noninteractive HOME=/tmp/home IMPI_AUTH_NONE=
+printf '%s\n' 'quiet "2";' 'Dpkg::Use-Pty "0";' >/tmp/apt.conf
+export APT_CONFIG=/tmp/apt.conf
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_osc=^ucx OMPI_MCA_mpi_yield_when_idle=1
 mkdir -p /tmp/home
@@ -34,7 +37,11 @@ for package in /packages/*.deb; do names="$names $(dpkg-deb -f "$package" Packag
 # All that they depend on is there.
 new=$(apt-get -qq install -s --no-install-recommends /packages/*.deb | awk '$1 == "Inst" {print $2}' | sort | xargs)
 [ "$new" = "$(echo $names | xargs -n 1 | sort | xargs)" ] || { echo "to be installed: $new" >&2; exit 1; }
-apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends /packages/*.deb
+# The commands of docs/install.md, in the folders that it names.
+mkdir -p /tmp/tree/build-debian
+ln -s /packages /tmp/tree/build-debian/packages
+cd /tmp/tree
+sh /tmp/install
 for name in $names; do
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$name")" = installed ]
 done
@@ -44,7 +51,8 @@ step "installed"
 
 impirun -version
 for program in "$@"; do
-  impirun -np 2 "$program" : -np 2 "$program"
+  ln -sf "$program" solver
+  sh /tmp/job
 done
 case $names in
   *python3-impishim-darray*)
@@ -52,7 +60,7 @@ case $names in
 esac
 
 step "jobs have run"
-apt-get -qq -o Dpkg::Use-Pty=0 purge -y $names
+sh /tmp/purge
 for name in $names; do
   if dpkg-query -W "$name" 2>/dev/null; then echo "$name is still known" >&2; exit 1; fi
 done

@@ -15,9 +15,11 @@ import shutil
 import tempfile
 
 from running import attempt, expect, run, skip
+from transcript import marked
 
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parent.parent
+PAGE = TREE / "docs/install.md"
 # What of apt's own settings a new root's apt needs to reach the same mirror.
 SETTINGS = re.compile(r"^Acquire::(Check-Valid-Until|Check-Date|Retries|http|https)\b")
 
@@ -77,6 +79,27 @@ def look_into(packages, mpis):
     print("\n".join(sorted(f"{name}: {len(paths)} files" for name, paths in contents.items())))
 
 
+def has_python(packages):
+    return any(path.name.startswith("python3-") for path in packages)
+
+
+def compare_with_page(packages):
+    """The page names the packages of every MPI, with their versions."""
+    ((_, _, said),) = marked(PAGE, "run by install.packages")
+    names = [path.name for path in packages]
+    expect([pathlib.PurePath(line).name for line in said] == names, f"{PAGE.name} has {said}")
+
+
+def write_commands(folder):
+    """The page's commands, as clean_root.sh runs them: installing, a job, purging."""
+    lines = [command for _, command, _ in marked(PAGE, "run by install.clean_root")]
+    expect(len(lines) == 3, f"{PAGE.name}: {lines}")
+    paths = [folder / name for name in ("install", "job", "purge")]
+    for path, line in zip(paths, lines):
+        path.write_text(f"set -e\n{line}\n")
+    return paths
+
+
 def debian_sources():
     """Lines of a sources.list: where apt has Debian's packages from, and the release."""
     what = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
@@ -129,9 +152,10 @@ def clean_root(packages, programs):
         needed = {"mpich", "openmpi-bin"}
         for package in packages:
             needed.update(names_of(field(package, "Depends")))
+        commands = write_commands(folder)
         # One archive: each file by its name, as special hooks have no patterns.
         copied = " ".join(f"'{package}'" for package in packages)
-        inside = " ".join(f"'{each}'" for each in (HERE / "clean_root.sh", *programs))
+        inside = " ".join(f"'{each}'" for each in (HERE / "clean_root.sh", *commands, *programs))
         joined = " ".join(f"/tmp/{program.name}" for program in programs)
         # What it mounts goes with the namespace, however it ends.
         command = [
@@ -146,6 +170,7 @@ def clean_root(packages, programs):
             # Nothing of this root has to outlive the machine.
             "--dpkgopt=force-unsafe-io",
             '--aptopt=Apt::Install-Recommends "false"',
+            '--aptopt=Apt::Get::Assume-Yes "true"',
             '--customize-hook=mkdir "$1/packages"',
             f"--customize-hook=copy-in {copied} /packages",
             f"--customize-hook=copy-in {inside} /tmp",
@@ -182,6 +207,8 @@ def main():
     expect(packages, f"no packages in {arguments.folder / 'packages'}")
     if arguments.what == "build":
         look_into(packages, arguments.mpi)
+        if {"mpich", "openmpi"} <= set(arguments.mpi) and has_python(packages):
+            compare_with_page(packages)
     else:
         clean_root(packages, arguments.program)
 
