@@ -43,7 +43,7 @@ class Impishim(CMakePackage):
     requires("%gcc@12:", "%clang@14:", policy="one_of", msg="C++20")
 
     def cmake_args(self):
-        mpis = [mpi for mpi in ("mpich", "openmpi") if mpi in self.spec]
+        mpis = [mpi for mpi in ("mpich", "openmpi") if self.spec.satisfies(f"+{mpi}")]
         args = [
             self.define("IMPISHIM_BUILD_TESTS", False),
             self.define("IMPISHIM_BUILD_BENCHMARKS", False),
