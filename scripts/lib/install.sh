@@ -12,15 +12,13 @@ test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortr
 conformance_packages=(openmpi-bin libopenmpi-dev gfortran make xz-utils)
 bench_packages=(iperf3 openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-openmpi-dev)
 application_packages=(gromacs lammps lammps-examples hpcc quantum-espresso quantum-espresso-data scalapack-mpi-test netpipe-openmpi)
-# What scripts/package makes Debian packages with, and what tests of an installation need.
-package_packages=(dpkg-dev fakeroot file lintian openmpi-bin libopenmpi-dev pybind11-dev python3-dev)
-install_test_packages=(dpkg-dev fakeroot file lintian mmdebstrap lmod)
-# The compilers of Debian 12 beside GCC (docs/testing.md).
-compiler_packages=(clang-14 clang-15 clang-16)
 check_packages=(black clang clang-format clang-tidy clang-tidy-19)
 # GCC takes two to three times as long to compile for AddressSanitizer and UBSan.
 sanitizer_packages=(clang-19 libclang-rt-19-dev)
 docs_packages=(mkdocs doxygen)
+# What scripts/package makes Debian packages with, and what tests of an installation need.
+package_packages=(dpkg-dev fakeroot file lintian openmpi-bin libopenmpi-dev pybind11-dev python3-dev)
+install_test_packages=(dpkg-dev fakeroot file lintian mmdebstrap lmod)
 
 # ensure_packages NAME...: installs those that are missing; needs root only then.
 ensure_packages() {
