@@ -8,6 +8,7 @@ import subprocess
 from harness import fail
 
 LARGE = 512 << 20
+SERVER_PORT = 5999
 DELAY_MS = 25
 
 
@@ -107,18 +108,48 @@ class LongCable(ThinRoad):
         return found["end"]["sum_received"]["bits_per_second"] / 8
 
 
-def cross(road, build, mpi, variables, rounds, large=LARGE):
-    """The figures of long_road over the road, by name."""
-    program = build / "tests/programs" / f"bench_long_road_{mpi}"
+class FreeRoad(ThinRoad):
+    """Two network namespaces and a cable without a rate of its own. With `closed`, firewalls let
+    nothing into either but to the server's port in the first one."""
+
+    def __init__(self, closed):
+        super().__init__()
+        self.closed = closed
+
+    def lay(self, cable, rate):
+        super().lay(cable, rate)
+        for end in self.ends:
+            self.command("tc", "-n", end, "qdisc", "delete", "dev", f"cable{cable}", "root")
+            if self.closed:
+                self.close(end)
+
+    def close(self, end):
+        rules = (
+            "add table inet fire",
+            "add chain inet fire in { type filter hook input priority 0 ; policy drop ; }",
+            "add rule inet fire in ct state established,related accept",
+            "add rule inet fire in iifname lo accept",
+            f"add rule inet fire in tcp dport {SERVER_PORT} accept",
+        )
+        subprocess.run(
+            ["ip", "netns", "exec", end, "nft", "-f", "-"],
+            input="\n".join(rules) + "\n",
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+
+
+def join_over(road, build, words, variables, server_words=()):
+    """What a job of two systems prints, one at each end of the road, each started with `words`."""
     environment = {
         **os.environ,
         "IMPI_AUTH_KEY": "77",
-        "IMPISHIM_TEST_DELAY_MS": str(DELAY_MS),
         "OMPI_MCA_mpi_yield_when_idle": "1",
         **variables,
     }
     server = subprocess.Popen(
-        road.inside(0, build / "bin/impirun", "-server", "2", "-port", "5999"),
+        road.inside(0, build / "bin/impirun", "-server", "2", "-port", SERVER_PORT, *server_words),
         stdout=subprocess.PIPE,
         text=True,
         env=environment,
@@ -127,9 +158,7 @@ def cross(road, build, mpi, variables, rounds, large=LARGE):
     ends = [
         subprocess.Popen(
             road.inside(
-                end,
-                *(build / "bin/impirun", "-client", end, f"{road.FAR}:5999", "-np", "2"),
-                *(program, large, rounds),
+                end, *(build / "bin/impirun", "-client", end, f"{road.FAR}:{SERVER_PORT}"), *words
             ),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -142,5 +171,13 @@ def cross(road, build, mpi, variables, rounds, large=LARGE):
     server.communicate(timeout=60)
     if any(end.returncode != 0 for end in (*ends, server)):
         fail(f"the road: {said}")
+    return said
+
+
+def cross(road, build, mpi, variables, rounds, large=LARGE):
+    """The figures of long_road over the road, by name."""
+    program = build / "tests/programs" / f"bench_long_road_{mpi}"
+    delay = {"IMPISHIM_TEST_DELAY_MS": str(DELAY_MS)}
+    said = join_over(road, build, ("-np", "2", program, large, rounds), {**delay, **variables})
     words = " ".join(out for out, _ in said).split()
     return {name: float(value) for name, value in zip(words[::2], words[1::2])}

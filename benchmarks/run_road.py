@@ -9,7 +9,8 @@ rounds' differences or ratios. Ends with the cause if a run fails.
 Where network namespaces can be made, also what gets through a road of 1 Gbit/s (tbf) whose round
 trip is 50 ms (by IMPISHIM_TEST_DELAY_MS, which delays what has arrived: TCP itself sees no delay),
 what two roads carry together (IMPISHIM_STREAMS), one of them of another rate, and what gets through a
-cable that delays and loses frames (long_cable: TCP sees it all), beside one TCP connection of iperf3.
+cable that delays and loses frames (long_cable: TCP sees it all), beside one TCP connection of iperf3;
+and what the relay of the rendezvous server costs where firewalls let neither system connect.
 """
 
 import os
@@ -17,7 +18,7 @@ import shutil
 import statistics
 
 from harness import begin, fail, report, rounds_parser, run
-from roads import DELAY_MS, LARGE, LongCable, ThinRoad, cross
+from roads import DELAY_MS, LARGE, FreeRoad, LongCable, ThinRoad, cross, join_over
 
 MPIS = ("mpich", "openmpi")
 SHORT, LONG = 8, 8 << 20
@@ -31,13 +32,22 @@ WAYS = {
 BATCH_US, BATCHES = "20000", "21"
 
 
-def measure(build, mpi, variables):
+def pair_of_ranks(build, mpi):
     program = build / "tests/programs" / f"bench_point_to_point_{mpi}"
-    words = [program, f"{SHORT},{LONG}", BATCH_US, BATCHES]
+    return ["-np", "1", program, f"{SHORT},{LONG}", BATCH_US, BATCHES]
+
+
+def measure(build, mpi, variables):
+    words = pair_of_ranks(build, mpi)
     out, shown = run(
-        [build / "bin/impirun", "-np", "1", *words, ":", "-np", "1", *words],
+        [build / "bin/impirun", *words, ":", *words],
         {"OMPI_MCA_mpi_yield_when_idle": "1", **variables},
     )
+    return times_in(out, shown)
+
+
+def times_in(out, shown):
+    """Half a round trip in us and the stream's MB/s, as the program has printed them."""
     found = {}
     for line in out.splitlines():
         words = line.split()
@@ -293,15 +303,67 @@ def run_cable(build, rows):
             return
 
 
+def cross_free(build, mpi, closed):
+    """The times of a pair of ranks over a cable, with firewalls and the relay if it is `closed`, or
+    the reason why there are none."""
+    road = FreeRoad(closed)
+    refused = road.__enter__()
+    if refused is not None:
+        return refused
+    try:
+        words = ("-relay",) if closed else ()
+        said = join_over(road, build, pair_of_ranks(build, mpi), {"IMPISHIM_TLS": "off"}, words)
+    finally:
+        road.__exit__()
+    if closed and "only through the relay" not in "".join(err for _, err in said):
+        fail(f"the systems did not use the relay: {said}")
+    return times_in("".join(out for out, _ in said), "bench_point_to_point over a cable")
+
+
+def run_relay(build, rounds, rows):
+    print(
+        "\nTwo systems that reach only the server, through its relay, and without firewalls\n\n"
+        f"{'':<54}{'relay':>10}{'direct':>10}{'ratio':>8}"
+    )
+    for mpi in MPIS:
+        found = {False: [], True: []}
+        for turn in range(rounds):
+            for closed in (turn % 2 == 0, turn % 2 != 0):
+                times = cross_free(build, mpi, closed)
+                if isinstance(times, str):
+                    print(f"  not measured: no namespaces or no nftables here: {times.strip()}")
+                    return
+                found[closed].append(times)
+        for index, name in enumerate(("8 B half round trip, us", "8 MiB stream, MB/s")):
+            relayed, direct = ([each[index] for each in found[way]] for way in (True, False))
+            figure = statistics.median(one / other for one, other in zip(relayed, direct))
+            rows.append(
+                {
+                    "group": "relay",
+                    "name": f"{mpi}: {name}",
+                    "figure": figure,
+                    "verdict": "no goal",
+                    "found": found,
+                }
+            )
+            print(
+                f"  {mpi + ': ' + name:<52}{statistics.median(relayed):>10.2f}"
+                f"{statistics.median(direct):>10.2f}{figure:>8.2f}",
+                flush=True,
+            )
+
+
 def main():
     parser = rounds_parser(__doc__, 9)
-    parser.add_argument("--only", choices=("loopback", "thin", "cable"), help="one part")
+    parser.add_argument("--only", choices=("loopback", "thin", "relay", "cable"), help="one part")
     arguments, machine, rounds, started = begin(parser)
     build, rows = arguments.build, []
     if arguments.only in (None, "loopback"):
         run_loopback(build, rounds, rows)
     if arguments.only in (None, "thin"):
         run_thin(build, rows)
+    if arguments.only in (None, "relay"):
+        run_relay(build, rounds, rows)
     if arguments.only in (None, "cable"):
         run_cable(build, rows)
     report(

@@ -265,6 +265,10 @@ Result<void> Rendezvous::serve() {
 /// Waits until the clients' machines have received everything that was sent to them. The kernel
 /// drops unsent data if a connection is closed while it has unread bytes.
 void Rendezvous::say_goodbye() {
+  if (relay_) {
+    relay_->report_losses_now();
+    serve_relay();
+  }
   const auto end = Clock::now() + kGoodbyeTime;
   const auto is_told = [](const auto& each) {
     return each.second.output.empty() &&
