@@ -76,6 +76,7 @@ INNER = {
         "pt2pt": "handle values job datatype error request completion",
         "coll": "handle values job datatype error request completion",
         "comm": "handle values job datatype error group request completion coll",
+        "survive": "handle values job datatype error group request completion coll comm",
         "rma": "handle values job datatype error group request completion coll comm",
         "io": "handle values job datatype error group request completion coll comm",
         "dynamic": "handle values job datatype error group request completion coll comm",

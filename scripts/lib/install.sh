@@ -12,6 +12,7 @@ test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortr
 conformance_packages=(openmpi-bin libopenmpi-dev gfortran make xz-utils)
 bench_packages=(iperf3 openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-openmpi-dev)
 application_packages=(gromacs lammps lammps-examples hpcc quantum-espresso quantum-espresso-data scalapack-mpi-test netpipe-openmpi)
+compression_packages=(tcpdump libzstd-dev liblz4-dev libpng-dev)
 check_packages=(black clang clang-format clang-tidy clang-tidy-19)
 # GCC takes two to three times as long to compile for AddressSanitizer and UBSan.
 sanitizer_packages=(clang-19 libclang-rt-19-dev)

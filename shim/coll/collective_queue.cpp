@@ -46,6 +46,8 @@ constexpr std::chrono::seconds kQuietTime{2};
 int class_of(int code) { return own_error_class(code).value_or(vendor_error_class(code)); }
 
 std::string described(const FailureNotice& notice) {
+  if (notice.kind == FailureNotice::Kind::kLost || notice.kind == FailureNotice::Kind::kRevoked)
+    return notice.text;
   return fmt::format("process {} has reported: {}", notice.origin, notice.text);
 }
 
@@ -96,6 +98,8 @@ void tell_of_outcome(Job& job, const Communicator& communicator, const QueuedCol
 /// Raises the error of a call on a broken communicator.
 int raise_broken(const Communicator& communicator, const char* function) {
   const FailureNotice notice = communicator.collectives->what_broke();
+  if (notice.kind == FailureNotice::Kind::kLost || notice.kind == FailureNotice::Kind::kRevoked)
+    return raise(communicator.handle, notice.error_class, function, notice.text);
   return raise(communicator.handle, notice.error_class, function,
                "an earlier collective of this communicator was given up: " + described(notice));
 }
@@ -109,7 +113,8 @@ FailureNotice CollectiveQueue::what_broke() {
 
 void CollectiveQueue::break_with(FailureNotice cause) {
   const MutexLock lock(cause_mutex_);
-  if (broken_.load(std::memory_order_relaxed)) return;
+  const bool revoked = cause.kind == FailureNotice::Kind::kRevoked;
+  if (broken_.load(std::memory_order_relaxed) && !revoked) return;
   cause_ = std::move(cause);
   broken_.store(true, std::memory_order_release);
 }

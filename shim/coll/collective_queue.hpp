@@ -67,8 +67,9 @@ class CollectiveQueue {
   /// are wrong. `others` are all other members.
   void failed_here(FailureNotice::Kind kind, std::uint64_t number,
                    std::vector<wire::WorldRank> others);
-  /// Breaks the communicator: what waits ends with `cause`, unless it was broken before. May be
-  /// called while a callback of the program runs within a collective.
+  /// Breaks the communicator, since members are lost or it is revoked: what waits ends with
+  /// `cause`, unless it was broken before; a revocation replaces a loss. May be called while a
+  /// callback of the program runs within a collective.
   void break_with(FailureNotice cause);
   /// Returns what broke the communicator. For communicators whose `broken` is true.
   [[nodiscard]] FailureNotice what_broke();

@@ -87,6 +87,17 @@ int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_
   return native::Comm_create_group(job, comm, group, tag, newcomm);
 }
 
+int make_local_communicator(Job& job, const std::vector<int>& native, wire::ContextId context,
+                            MPI_Comm* newcomm) {
+  MPI_Group group = MPI_GROUP_NULL;
+  int code =
+      vendor::Group_incl(job.native_group, static_cast<int>(native.size()), native.data(), &group);
+  if (code != MPI_SUCCESS) return code;
+  code = make_native_of_group(job, job.private_comm, group, handshake_tag(context), newcomm);
+  vendor::Group_free(&group);
+  return code;
+}
+
 namespace {
 
 /// Creates the vendor's intercommunicator with the local members of the remote group.

@@ -185,12 +185,13 @@ Result<void> greatest_of_masters(const Job& job, Masters& leaders, const Communi
   const std::vector<std::int32_t> others(group.masters.begin() + 1, group.masters.end());
   std::vector<std::uint64_t> values(others.size());
   for (std::size_t i = 0; i < others.size(); ++i) leaders.receive(others[i], values[i]);
-  const auto collected = leaders.wait();
+  auto collected = leaders.wait();
   if (!collected) values.push_back(failed_meeting(job, group.members));
   for (const std::uint64_t each : values) value = std::max(value, each);
   for (const std::int32_t other : others) leaders.send(other, value);
-  const auto distributed = leaders.wait();
-  return collected ? distributed : collected;
+  // One that is lost now is lost in the new communicator, which the others have.
+  static_cast<void>(leaders.wait());
+  return collected;
 }
 
 }  // namespace

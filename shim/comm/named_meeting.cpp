@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -209,6 +210,44 @@ MeetingName meeting_name(MeetingPurpose purpose, std::string_view stringtag) {
   add(static_cast<std::uint8_t>(purpose));
   for (const char letter : stringtag) add(static_cast<std::uint8_t>(letter));
   return hash ^ hash >> 56U;
+}
+
+int collect_words(Job& job, const std::vector<int>& native, MeetingName name,
+                  std::span<std::uint64_t> words, const CombineWords& combine) {
+  const int here = native_rank(job, job.here);
+  OutgoingLetters letters(job);
+  if (native.front() != here) {
+    for (const std::uint64_t word : words) {
+      if (const int code = letters.send(native.front(), {name, word}); code != MPI_SUCCESS)
+        return code;
+    }
+    return letters.wait();
+  }
+  std::vector<std::uint64_t> theirs(words.size());
+  for (std::size_t i = 1; i < native.size(); ++i) {
+    for (std::uint64_t& word : theirs) {
+      if (const int code = receive_letter(job, native[i], name, word); code != MPI_SUCCESS)
+        return code;
+    }
+    combine(words, theirs);
+  }
+  return MPI_SUCCESS;
+}
+
+int distribute_words(Job& job, const std::vector<int>& native, MeetingName name,
+                     std::span<std::uint64_t> words) {
+  OutgoingLetters letters(job);
+  int code = MPI_SUCCESS;
+  for (std::uint64_t& word : words) {
+    if (native.front() != native_rank(job, job.here)) {
+      code = receive_letter(job, native.front(), name, word);
+    } else {
+      for (std::size_t i = 1; i < native.size() && code == MPI_SUCCESS; ++i)
+        code = letters.send(native[i], {name, word});
+    }
+    if (code != MPI_SUCCESS) return code;
+  }
+  return letters.wait();
 }
 
 std::vector<int> native_members(const Job& job, const RankList& members) {

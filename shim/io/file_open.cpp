@@ -267,6 +267,7 @@ int File_open(Job& job, MPI_Comm comm, const char* filename, int amode, MPI_Info
   if (has_foreign_members(job, *parent))
     return refuse(comm, "MPI_File_open",
                   "a member's system runs another IMPI implementation, which has no files");
+  const Indivisible call(job);
   return open_file(job, *parent, filename, amode, info, fh);
 }
 

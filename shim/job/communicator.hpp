@@ -88,6 +88,14 @@ struct Communicator {
   /// Null for other communicators.
   std::atomic<const char*> made_for{nullptr};
 
+  /// True if a member has revoked it (MPIX_Comm_revoke): all that waits ends in an error, and so do
+  /// all later calls but those for survivors.
+  std::atomic<bool> revoked{false};
+  /// The lost systems that this process has acknowledged (bit i stands for system i), and the
+  /// number of agreements of survivors that it has entered (shim/survive).
+  std::atomic<std::uint64_t> acknowledged{0};
+  std::atomic<std::uint64_t> agreements{0};
+
   /// The number of MPI_Comm_idup calls for which the vendor has not copied the attributes yet.
   std::atomic<std::int32_t> duplications{0};
   /// The number of MPI_Comm_idup calls that the vendor has not completed.

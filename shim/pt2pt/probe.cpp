@@ -64,8 +64,11 @@ bool progress_for(Job& job, const Communicator& communicator, int source) {
   return false;
 }
 
-/// Raises the error of a probe in vain that would wait for a process of a lost system.
+/// Raises the error of a probe in vain that would wait for a process of a lost system, or on a
+/// revoked communicator.
 int check_lost(Job& job, const Communicator& communicator, const char* function, int source) {
+  if (communicator.revoked.load(std::memory_order_relaxed)) [[unlikely]]
+    return raise_revoked(communicator.handle, function);
   if (job.engine->lost_count() == 0 || !may_be_remote(communicator, source)) return MPI_SUCCESS;
   handle_new_losses(job);
   const auto error = job.engine->closed_source(

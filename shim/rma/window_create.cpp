@@ -129,6 +129,7 @@ int check_window(const Job& job, Communicator& parent, const char* function,
 /// Makes a window on a spanning communicator.
 int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape, MPI_Info hints,
                 const MakeNative& make, MPI_Win* win) {
+  const Indivisible call(job);
   Communicator& parent = *spanning(&job, comm);
   // It gives up what the rule of docs/one-sided.md is for, so the program must ask for it.
   shape.vendor_accumulates = hint(hints, kAccumulate) == kByVendor;

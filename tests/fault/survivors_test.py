@@ -52,9 +52,6 @@ class Survivors(Case):
     def test_synchronous_send(self):
         self.expect_survival("ssend")
 
-    def test_any_source(self):
-        self.expect_survival("waitany")
-
     def test_collective(self):
         self.expect_survival("allreduce")
 

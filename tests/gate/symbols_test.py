@@ -105,8 +105,12 @@ class Symbols(unittest.TestCase):
 
     def test_nothing_else_is_exported(self):
         wrapped = {prefix + name for name in self.wrapped for prefix in ("", "P")}
+        header = pathlib.Path(__file__).resolve().parents[2] / "include/impishim/ulfm.h"
+        survivors = set(re.findall(r"^int (MPIX_\w+)\(", header.read_text(), re.MULTILINE))
         others = [
-            name for name in self.ours if name not in wrapped and not name.startswith("impishim_")
+            name
+            for name in self.ours
+            if name not in wrapped | survivors and not name.startswith("impishim_")
         ]
         self.assertEqual([name for name in others if not FORTRAN.match(name)], [])
 

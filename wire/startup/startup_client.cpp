@@ -355,6 +355,13 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   return agreement;
 }
 
+Result<void> ServerConnection::tell_going_on(bool goes_on) {
+  if (!stream_->ours()) return {};
+  ByteWriter payload;
+  payload.put(std::uint32_t{goes_on ? 1U : 0U});
+  return stream_->send(encode_startup(StartupCommand::kGoesOn, payload.bytes()));
+}
+
 Result<void> ServerConnection::say_fini() {
   stream_->begin(ServerStream::Phase::kLeaving);
   // An end that comes later confirms FINI.

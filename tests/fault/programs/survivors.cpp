@@ -21,12 +21,6 @@ int wait_for_lost(const std::string& way) {
     return MPI_Recv(&value, 1, MPI_INT, kLostRank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (way == "probe") return MPI_Probe(kLostRank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (way == "ssend") return MPI_Ssend(&value, 1, MPI_INT, kLostRank, 8, MPI_COMM_WORLD);
-  if (way == "waitany") {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &request);
-    int index = 0;
-    return MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
-  }
   MPI_Comm made = MPI_COMM_NULL;
   if (way == "dup") return MPI_Comm_dup(MPI_COMM_WORLD, &made);
   if (way == "create_group") {
