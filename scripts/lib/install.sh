@@ -17,6 +17,9 @@ check_packages=(black clang clang-format clang-tidy clang-tidy-19)
 # GCC takes two to three times as long to compile for AddressSanitizer and UBSan.
 sanitizer_packages=(clang-19 libclang-rt-19-dev)
 docs_packages=(mkdocs doxygen)
+# What scripts/package makes Debian packages with, and what tests of an installation need.
+package_packages=(dpkg-dev fakeroot file lintian openmpi-bin libopenmpi-dev pybind11-dev python3-dev)
+install_test_packages=(dpkg-dev fakeroot file lintian mmdebstrap lmod)
 
 # ensure_packages NAME...: installs those that are missing; needs root only then.
 ensure_packages() {
