@@ -3,8 +3,10 @@
 // wait in with an error, and go on among themselves.
 //
 // Usage: left_behind WAY [fatal|handler]. WAY: what the others wait in; `cut`: in a receive, and
-// the second system does not die, but waits for the first one. `fatal`: the last process has
-// MPI_ERRORS_ARE_FATAL, so the job ends. `handler`: they have an error handler of their own.
+// the second system does not die, but waits for the first one; `open_window`, `open_file`: in a
+// receive, while all have an object together that cannot go on without the others. `fatal`: the
+// last process has MPI_ERRORS_ARE_FATAL, so the job ends. `handler`: they have an error handler of
+// their own.
 #include "impishim/ulfm.h"
 
 #include <mpi.h>
@@ -23,6 +25,7 @@ namespace {
 
 constexpr int kLostSystem = 1;
 constexpr int kTag = 7;
+constexpr int kReadyTag = 12;
 int errors_handled = 0;
 
 struct World {
@@ -127,6 +130,7 @@ void wait_for_lost(const World& world, const std::string& way) {
   std::vector<char> large(4U << 20U);
   const std::map<std::string, std::function<void()>> ways {
     {"recv", [&] { receive_from(lost); }}, {"cut", [&] { receive_from(lost); }},
+        {"open_window", [&] { receive_from(lost); }}, {"open_file", [&] { receive_from(lost); }},
         {"probe", [&] { expect_loss(MPI_Probe(lost, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); }},
         {"mprobe",
          [&] {
@@ -256,6 +260,15 @@ bool go_on(const World& world) {
   return from == (rank + others - 1) % others && sum == others * (others - 1) / 2;
 }
 
+/// Dies, or waits for the process of this system that dies.
+void die(const World& world) {
+  if (world.rank != world.lost.front()) pause();
+  // The others say so before they wait. If they do not wait yet, their calls find the loss.
+  for (int other = 0; other < world.size - static_cast<int>(world.lost.size()); ++other)
+    MPI_Recv(nullptr, 0, MPI_INT, MPI_ANY_SOURCE, kReadyTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  raise(SIGKILL);
+}
+
 void count_error(MPI_Comm* /*comm*/, int* /*code*/, ...) { ++errors_handled; }
 
 }  // namespace
@@ -269,6 +282,13 @@ int main(int argc, char** argv) {
   if (mode == "handler") MPI_Comm_create_errhandler(count_error, &handler);
   if (mode != "fatal" || world.rank != world.size - 1)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  int memory = 0;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_File file = MPI_FILE_NULL;
+  if (way == "open_window")
+    MPI_Win_create(&memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  if (way == "open_file")
+    MPI_File_open(MPI_COMM_WORLD, argv[0], MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
   MPI_Barrier(MPI_COMM_WORLD);
   if (world.system == kLostSystem && way == "cut") {
     std::printf("left behind: rank %d waits\n", world.rank);
@@ -278,12 +298,8 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
-  if (world.system == kLostSystem) {
-    // So that most of the others wait when it comes; the rest may be early.
-    usleep(300'000);
-    if (world.rank == world.lost.front()) raise(SIGKILL);
-    pause();
-  }
+  if (world.system == kLostSystem) die(world);
+  if (way != "cut") MPI_Send(nullptr, 0, MPI_INT, world.lost.front(), kReadyTag, MPI_COMM_WORLD);
   wait_for_lost(world, way);
   const bool went_on = go_on(world) && (mode != "handler" || errors_handled > 0);
   std::printf("left behind: rank %d %s\n", world.rank, went_on ? "went on" : "failed");
