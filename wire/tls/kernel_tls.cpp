@@ -59,7 +59,7 @@ Result<void> seal_in_kernel(int socket, const KernelTlsKey& key) {
   const auto bytes = key.bytes();
   if (setsockopt(socket, SOL_TCP, TCP_ULP, kName.data(), kName.size()) == 0 &&
       setsockopt(socket, kSocketLevelTls, TLS_TX, bytes.data(),
-                 static_cast<socklen_t>(bytes.size())) == 0) {
+                 static_cast<unsigned>(bytes.size())) == 0) {
     return {};
   }
   return Error{ErrorKind::kSystem,

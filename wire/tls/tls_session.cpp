@@ -22,6 +22,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/tls/kernel_tls.hpp"
 #include "wire/tls/tls_certificates.hpp"
 #include "wire/tls/tls_error.hpp"
 #include "wire/tls/tls_library.hpp"
