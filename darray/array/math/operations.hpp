@@ -306,8 +306,13 @@ struct BitAnd : Bitwise {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
-    // The plus makes numbers of truth values, which clang warns about otherwise.
-    return static_cast<C>(+element_cast<C>(a) & +element_cast<C>(b));
+    const C x = element_cast<C>(a);
+    const C y = element_cast<C>(b);
+    if constexpr (std::is_same_v<C, bool>) {
+      return x && y;
+    } else {
+      return static_cast<C>(x & y);
+    }
   }
 };
 
@@ -315,8 +320,13 @@ struct BitOr : Bitwise {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
-    // The plus makes numbers of truth values, which clang warns about otherwise.
-    return static_cast<C>(+element_cast<C>(a) | +element_cast<C>(b));
+    const C x = element_cast<C>(a);
+    const C y = element_cast<C>(b);
+    if constexpr (std::is_same_v<C, bool>) {
+      return x || y;
+    } else {
+      return static_cast<C>(x | y);
+    }
   }
 };
 
