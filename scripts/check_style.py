@@ -34,6 +34,7 @@ MAY_INCLUDE = {
 INNER = {
     "wire": {
         "base": "",
+        "monitor": "base",
         "data": "base",
         "packet": "base",
         "channel": "base packet",
@@ -45,7 +46,7 @@ INNER = {
         "connect": "base packet topology channel resume tls relay fabric",
         "reconnect": "base packet topology channel resume tls relay connect",
         "port": "base packet topology channel connect",
-        "startup": "base data packet topology channel tls relay",
+        "startup": "base monitor data packet topology channel tls relay",
         "link": "base packet channel",
         "message": "base data topology link",
         "peer": "base data packet topology channel link message",
@@ -55,7 +56,8 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
-        "launch": "base packet channel tls topology connect port startup",
+        "watch": "base monitor channel engine startup tls",
+        "launch": "base monitor watch packet channel tls topology connect port startup",
     },
     "collectives": {
         "core": "",

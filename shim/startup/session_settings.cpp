@@ -14,6 +14,7 @@
 #include "collectives/core/select.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/startup/session.hpp"
+#include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/channel/tcp_options.hpp"
@@ -163,6 +164,9 @@ Result<JobSettings> JobSettings::from_environment() {
   auto wanted = read_server(request);
   if (!wanted) return wanted.error();
   if (!request.wanted) return request;
+  auto logging = configure_log();
+  if (!logging) return logging.error();
+  set_log_place(request.client, -1);
   auto hosts = read_host_size(request);
   if (!hosts) return hosts.error();
   auto gateways = read_gateways(request);

@@ -128,8 +128,8 @@ void Shutdown::announce_abort(std::int32_t exit_code, const std::string& text) {
     auto sent = link->output.send(std::move(packet));
     // The job is ending. A peer that cannot be told will see the end of the connection.
     if (!sent)
-      log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link->channel->peer_name(),
-          sent.error().text);
+      log(LogArea::kEngine, LogLevel::kDebug, "cannot announce the abort to {}: {}",
+          link->channel->peer_name(), sent.error().text);
   }
 }
 

@@ -100,7 +100,7 @@ std::string Engine::Impl::report() {
 }
 
 void Engine::Impl::report_if_asked() {
-  if (flags.report_asked.exchange(false)) log_line(LogLevel::kInfo, report());
+  if (flags.report_asked.exchange(false)) log_line(LogArea::kEngine, LogLevel::kInfo, report());
 }
 
 std::string Engine::report() {

@@ -138,10 +138,10 @@ int end_client(const CommandLine& line, const wire::AuthenticationMethods& metho
   auto never_joined = wire::report_ended(
       line.server, {line.client, static_cast<std::uint64_t>(age.count())}, methods, kTimeout);
   if (!never_joined)
-    log(LogLevel::kDebug, "whether client {} had joined is not known: {}", line.client,
-        never_joined.error().text);
+    log(LogArea::kStartup, LogLevel::kDebug, "whether client {} had joined is not known: {}",
+        line.client, never_joined.error().text);
   if (!never_joined || !*never_joined) return status;
-  log(LogLevel::kError,
+  log(LogArea::kStartup, LogLevel::kError,
       "client {} ended before it had joined, and the server has been told. If no message above "
       "says why: it is no MPI "
       "program or ended without MPI_Init; libimpishim.so is that of another MPI library (-mpi); "
@@ -319,6 +319,8 @@ int run_rank(std::vector<std::string> words) {
 
 int run(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[0] == kRankOutputOption) return run_rank(words);
+  auto logging = configure_log();
+  if (!logging) return complain(logging.error(), kUsageStatus);
   auto line = parse_command_line(words);
   if (!line) return complain(line.error(), kUsageStatus);
   switch (line->mode) {
@@ -350,6 +352,6 @@ int main(int argc, char** argv) {
   int nothing = open("/dev/null", O_RDWR);
   while (nothing >= 0 && nothing <= STDERR_FILENO) nothing = dup(nothing);
   if (nothing >= 0) close(nothing);
-  impishim::set_log_name("impirun");
+  impishim::set_log_name("impirun", fmt::format("impirun-{}", getpid()));
   return impishim::launch::run(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/path/relay.hpp"
+#include "wire/base/log.hpp"
 
 #include <fmt/format.h>
 
@@ -51,7 +52,11 @@ void Relay::relay(Link& link) {
     counters_.count_relayed(packet.size());
     packet.relayed_from = &link;
     packet.to_be_relayed = link.latest_route.to_be_relayed;
-    if (packet.to_be_relayed && next.output.credit_exhausted()) ++counters_.relay_stalls;
+    if (packet.to_be_relayed && next.output.credit_exhausted()) {
+      ++counters_.relay_stalls;
+      log(LogArea::kRelay, LogLevel::kDebug, "a packet waits for credit of {}",
+          next.channel->peer_name());
+    }
   }
   next.output.enqueue(std::move(packet));
   sender_.flush_if_full(next, batch_target_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/path/send_path.hpp"
+#include "wire/base/log.hpp"
 
 #include <algorithm>
 #include <array>
@@ -78,6 +79,9 @@ void SendPath::start(SendOperation& operation) {
     operation.phase_ = SendOperation::Phase::kHeldByFlowControl;
     to.held.push_back(&operation);
     ++parts_.state.counters.flow_control_stalls;
+    log(LogArea::kEngine, LogLevel::kDebug,
+        "a message to rank {} waits for its acknowledgements: {} of {} are ahead of it",
+        operation.destination, to.send_credit.outstanding(), to.marks.hiwater());
     return;
   }
   send_first_packet(to, operation);

@@ -303,6 +303,8 @@ void StartupServer::at(Clock::time_point now) {
     if (limit_of(connection) <= now_) enforce_limit(id, connection);
   }
   if (next_notice_ <= now_) notify_waiting();
+  monitors_.at(now_);
+  act_for_monitors();
   if (auto line = strangers_.due(now_)) tell(std::move(*line));
 }
 
@@ -310,6 +312,7 @@ std::optional<StartupServer::Clock::time_point> StartupServer::next_limit() cons
   auto next = strangers_.next().value_or(Clock::time_point::max());
   for (const auto& [id, connection] : connections_) next = std::min(next, limit_of(connection));
   if (joined() != 0 && !done_answered_ && !failure_) next = std::min(next, next_notice_);
+  next = std::min(next, monitors_.next_limit().value_or(next));
   if (next == Clock::time_point::max()) return std::nullopt;
   return next;
 }

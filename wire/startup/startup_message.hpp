@@ -44,6 +44,16 @@ enum class StartupCommand : std::uint32_t {
   /// connection replaces the lost one. The payload is the client's number, client:Int4. There is no
   /// answer; FINI may follow.
   kReturn = 0x49535254,
+  /// From a process that can be asked while the job runs, after kHello and instead of IMPI: a
+  /// MonitorHello. The server answers with the same command and no payload.
+  kMonitor = 0x49534d4f,
+  /// From a program that asks, after kHello and instead of IMPI, and again after kAnswered; from
+  /// the server to each process: a MonitorQuestion.
+  kQuestion = 0x49535155,
+  /// From a process: the number of the question, and its ProcessState; to the program that asked:
+  /// the state.
+  kAnswer = 0x4953414e,
+  kAnswered = 0x49534144,  ///< to the program that asked, behind all answers: a MonitorEnd
 };
 
 /// The labels of IMPI 2.3.5. Values are per client (0x1000), per host (0x2000) and per proc

@@ -15,6 +15,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/base/stranger_report.hpp"
+#include "wire/monitor/monitor_hub.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/startup/label_collection.hpp"
 #include "wire/startup/startup_client.hpp"
@@ -122,7 +123,9 @@ class StartupServer {
     kJoined,
     kDone,
     kFinished,
-    kTurnedAway
+    kTurnedAway,
+    kMonitor,  ///< of a process that can be asked
+    kAsker     ///< of a program that asks
   };
   struct Connection {
     std::string peer;
@@ -139,6 +142,7 @@ class StartupServer {
     std::optional<Clock::time_point> lost_at;  ///< of a client that may return
   };
 
+  [[nodiscard]] static std::uint32_t most_payload(Stage stage);
   void process(int id, Connection& connection);
   [[nodiscard]] bool step(int id, Connection& connection);
   void handle(int id, Connection& connection, const StartupMessage& message);
@@ -149,6 +153,12 @@ class StartupServer {
   void learn_of_end(int id, Connection& connection, const StartupMessage& message);
   [[nodiscard]] bool has_never_joined(const EndedLaunch& launch);
   void end_lost(std::int32_t client);
+  // The following are in startup_monitor.cpp.
+  void begin_monitor(int id, Connection& connection, const StartupMessage& message);
+  void handle_monitoring(int id, Connection& connection, const StartupMessage& message);
+  void act_for_monitors();
+  [[nodiscard]] bool end_monitoring(int id);
+
   void come_back(int id, Connection& connection, const StartupMessage& message);
   void lose(Connection& connection);
   void contend(int id, Connection& connection, std::int32_t client);
@@ -185,6 +195,7 @@ class StartupServer {
   std::map<std::int32_t, int> by_client_;  ///< client -> connection
   /// Client -> connection that wants the place of by_client_'s connection.
   std::map<std::int32_t, int> contenders_;
+  MonitorHub monitors_;
   LabelCollection labels_;  ///< not yet answered
   std::int32_t finished_ = 0;
   /// True if all have joined and IMPI has been answered; then no client can be replaced any more.
