@@ -74,6 +74,7 @@ INNER = {
         "error": "handle job",
         "group": "handle values job error",
         "request": "handle values job datatype error",
+        "monitor": "handle values job error group request",
         "completion": "handle values job datatype error request",
         "pt2pt": "handle values job datatype error request completion",
         "coll": "handle values job datatype error request completion",
@@ -84,7 +85,7 @@ INNER = {
         "topo": "handle values job error request completion coll comm",
         "tool": "handle values job",
         "entry": "handle values job error request completion pt2pt coll comm",
-        "startup": "handle values job datatype error request completion comm rma dynamic tool entry",
+        "startup": "handle values job datatype error request monitor completion comm rma dynamic tool entry",
     },
     "darray": {
         "base": "",

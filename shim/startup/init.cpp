@@ -25,7 +25,9 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
+#include "shim/monitor/recorded_call.hpp"
 #include "shim/startup/init.hpp"
+#include "shim/startup/monitoring.hpp"
 #include "shim/startup/session.hpp"
 #include "shim/tool/tool_state.hpp"
 #include "shim/tool/vendor_settings.hpp"
@@ -33,6 +35,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
+#include "wire/watch/monitor_thread.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -47,6 +50,8 @@ void forget_job_in_child() {
   job->engine->close_in_forked_child();
   if (job->server) job->server->close_in_forked_child();
   if (job->reconnector) job->reconnector->close_in_forked_child();
+  the_recorder.store(nullptr);
+  if (job->monitor) job->monitor->close_in_forked_child();
   restore_signal(job->diagnostics);
 }
 
@@ -101,6 +106,7 @@ void join_if_asked(bool answer) {
     joined_job.receive_sources = ReceiveSources(ranks_inside.offset());
   }
   ToolState::instance().keep_settings(joined_job);
+  start_monitoring(joined_job, *request);
   if (answer) answer_signals(joined_job);
 }
 

@@ -22,6 +22,7 @@
 #include "shim/request/request.hpp"
 #include "shim/startup/host_connections.hpp"
 #include "shim/startup/job_agreement.hpp"
+#include "shim/startup/monitoring.hpp"
 #include "shim/startup/native_exchange.hpp"
 #include "shim/startup/system_plan.hpp"
 #include "shim/vendor.hpp"
@@ -179,6 +180,7 @@ Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level)
 void leave(Job& job) {
   write_statistics(job);
   sleeping_barrier(job.private_comm);
+  stop_monitoring(job);
   job.progress.reset();
   job.reconnector.reset();
   job.connected_jobs_owner.reset();

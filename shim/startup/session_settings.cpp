@@ -133,6 +133,19 @@ Result<void> read_streams(JobSettings& request) {
              "be 0");
 }
 
+/// Reads IMPISHIM_MONITOR. The server must be one that others reach.
+Result<void> read_monitor(JobSettings& request) {
+  const char* text = secure_getenv("IMPISHIM_MONITOR");
+  if (text == nullptr) return {};
+  request.monitor = std::strcmp(text, "on") == 0;
+  if (!request.monitor && std::strcmp(text, "off") != 0)
+    return bad("IMPISHIM_MONITOR", text, "use on, or off (default)");
+  if (request.monitor && request.server.empty())
+    return bad("IMPISHIM_MONITOR", text,
+               "nobody can ask through the server of IMPISHIM_SERVER=self; unset one of the two");
+  return {};
+}
+
 /// Reads the options of connections: how long they last without answers, how long lost ones are
 /// tried again, and how fast they send.
 Result<void> read_connections(JobSettings& request) {
@@ -201,6 +214,8 @@ Result<JobSettings> JobSettings::from_environment() {
       return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
     request.test_delay_ms = *delay;
   }
+  auto monitor = read_monitor(request);
+  if (!monitor) return monitor.error();
   auto lasting = read_connections(request);
   if (!lasting) return lasting.error();
   auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);

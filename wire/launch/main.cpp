@@ -46,6 +46,7 @@
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/shared_secret.hpp"
 #include "wire/topology/host_size.hpp"
+#include "wire/watch/watch_command.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -257,6 +258,18 @@ int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names) {
                   served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
 }
 
+/// Tells how the job can be watched, if its processes can be asked. Others need the job's key for
+/// that, which only this process and its children know.
+Result<void> tell_how_to_watch(const std::string& server, KeyFile& key_file) {
+  const char* monitor = secure_getenv("IMPISHIM_MONITOR");
+  if (monitor == nullptr || std::strcmp(monitor, "on") != 0) return {};
+  auto path = key_file.path();
+  if (!path) return path.error();
+  std::fprintf(stderr, "impirun: IMPI_AUTH_KEY_FILE=%s impirun -why %s\n", path->c_str(),
+               server.c_str());
+  return {};
+}
+
 int run_local(const CommandLine& line) {
   wire::RendezvousOptions options;
   options.clients = static_cast<std::int32_t>(line.sections.size());
@@ -281,6 +294,8 @@ int run_local(const CommandLine& line) {
   ScratchFolder scratch;
   std::error_code error;
   KeyFile key_file(methods->key_value, std::filesystem::temp_directory_path(error));
+  auto told = tell_how_to_watch(server->address(), key_file);
+  if (!told) return complain(told.error(), kFailureStatus);
   Supervisor supervisor;
   auto plans = plan_systems(line, server->address(), key_file, scratch,
                             [&] { return supervisor.rank_output(scratch); });
@@ -321,6 +336,7 @@ int run(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[0] == kRankOutputOption) return run_rank(words);
   auto logging = configure_log();
   if (!logging) return complain(logging.error(), kUsageStatus);
+  if (const auto status = wire::run_watch_command(words)) return *status;
   auto line = parse_command_line(words);
   if (!line) return complain(line.error(), kUsageStatus);
   switch (line->mode) {

@@ -182,11 +182,11 @@ std::string why_text(const JobState& state, const WaitFindings& findings) {
   for (const CollectiveMismatch& each : findings.mismatches) text += mismatch_text(each);
   for (const WaitCycle& each : findings.cycles) text += cycle_text(each);
   for (const LateMembers& each : findings.late) {
-    text += fmt::format("{} on {}, collective {}: {} wait for {}\n", each.function, each.group,
-                        each.number, ranks_text(each.waiting), ranks_text(each.late));
+    text += fmt::format("{} on {}, collective {}: begun by {}, awaited: {}\n", each.function,
+                        each.group, each.number, ranks_text(each.waiting), ranks_text(each.late));
   }
   if (!findings.behind.empty())
-    text += fmt::format("{} wait behind these\n", ranks_text(findings.behind));
+    text += fmt::format("waiting behind these: {}\n", ranks_text(findings.behind));
   if (!findings.stuck() && state.size > 0) text += "no deadlock is seen\n";
   return text;
 }
