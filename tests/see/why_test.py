@@ -89,7 +89,9 @@ class Whys(Case):
         answer, text = self.await_answer(lambda a: a["cycles"] and a["late"])
         self.assertEqual(answer["cycles"], [{"ranks": [0, 1], "certain": True}])
         self.assertEqual(answer["behind"], [[2, 3]])
-        self.assertIn("MPI_Barrier on world, collective 2: begun by ranks 2-3, awaited: ranks 0-1\n", text)
+        self.assertIn(
+            "MPI_Barrier on world, collective 2: begun by ranks 2-3, awaited: ranks 0-1\n", text
+        )
 
     def test_receives_from_any_source(self):
         self.start("wildcard")

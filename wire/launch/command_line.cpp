@@ -119,6 +119,7 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "  impirun -systems K -n N program args...  (N processes, split over K systems on this "
       "machine)\n"
       "  impirun -why address:port [-json]        (what the ranks of a job wait for)\n"
+      "  impirun -top address:port [-once [-json]] (rates, queues and waits of a job)\n"
       "  impirun -new-key                         (prints a random authentication key)\n"
       "  impirun -new-secret                      (prints a random secret for "
       "IMPISHIM_SECRET_FILE)\n"

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "wire/base/result.hpp"
@@ -16,6 +19,8 @@
 #include "wire/monitor/monitor_message.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/watch/monitor_session.hpp"
+#include "wire/watch/top_report.hpp"
+#include "wire/watch/top_screen.hpp"
 #include "wire/watch/wait_graph.hpp"
 #include "wire/watch/why_report.hpp"
 
@@ -24,6 +29,7 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
+constexpr std::chrono::seconds kInterval{1};
 
 int complain(const Error& error, int status) {
   fmt::print(stderr, "impirun: {}\n", error.text);
@@ -38,8 +44,10 @@ bool is_option(std::string_view word, std::string_view name) {
 }
 
 struct WatchOptions {
+  bool top = false;  ///< -top, and not -why
   std::string server;
   bool json = false;
+  bool once = false;
 };
 
 Result<WatchOptions> read_options(const std::vector<std::string>& words) {
@@ -49,12 +57,14 @@ Result<WatchOptions> read_options(const std::vector<std::string>& words) {
   if (words.size() < 2) return bad(fmt::format("{} needs the server's address:port", words[0]));
   auto parts = split_address_and_port(words[1]);
   if (!parts) return parts.error();
-  WatchOptions options{words[1], false};
+  WatchOptions options{is_option(words[0], "top"), words[1]};
   for (std::size_t i = 2; i < words.size(); ++i) {
-    if (!is_option(words[i], "json"))
+    const bool once = options.top && is_option(words[i], "once");
+    if (!once && !is_option(words[i], "json"))
       return bad(fmt::format("{} does not go with {}", words[i], words[0]));
-    options.json = true;
+    (once ? options.once : options.json) = true;
   }
+  if (options.top && options.json && !options.once) return bad("-json needs -once");
   return options;
 }
 
@@ -76,15 +86,68 @@ int run_why(const WatchOptions& options, MonitorSession session) {
   return findings.stuck() ? kStuckStatus : 0;
 }
 
+Result<Sample> take_sample(MonitorSession& session) {
+  auto state = session.ask(kWantsAll);
+  if (!state) return state.error();
+  return Sample{std::chrono::steady_clock::now(), std::move(*state)};
+}
+
+/// Prints the rates of one interval.
+int run_top_once(const WatchOptions& options, MonitorSession session) {
+  auto before = take_sample(session);
+  if (!before) return complain(before.error(), kFailed);
+  std::this_thread::sleep_for(kInterval);
+  auto now = take_sample(session);
+  if (!now) return complain(now.error(), kFailed);
+  const JobRates rates = rates_between(*before, *now);
+  std::string text;
+  if (options.json) {
+    text = top_json(now->state, rates);
+  } else {
+    for (const std::string& line : top_lines(options.server, now->state, rates))
+      text += line + "\n";
+  }
+  const int printed = print_all(text);
+  return printed == 0 && now->state.processes.empty() ? kFailed : printed;
+}
+
+/// Shows the job until the user ends it, or the job has ended.
+int run_top(const WatchOptions& options, MonitorSession session) {
+  auto before = take_sample(session);
+  if (!before) return complain(before.error(), kFailed);
+  std::optional<Error> failure;
+  {
+    auto screen = TopScreen::open();
+    if (!screen) return complain(screen.error(), kUsage);
+    JobRates rates;
+    do {
+      screen->show(top_lines(options.server, before->state, rates));
+      if (screen->ended_within(kInterval)) return 0;
+      auto now = take_sample(session);
+      if (!now) {
+        failure = now.error();
+        break;
+      }
+      rates = rates_between(*before, *now);
+      before = std::move(*now);
+    } while (true);
+  }
+  return complain(*failure, kFailed);
+}
+
 }  // namespace
 
 std::optional<int> run_watch_command(const std::vector<std::string>& words) {
-  if (words.empty() || !is_option(words[0], "why")) return std::nullopt;
+  if (words.empty() || (!is_option(words[0], "why") && !is_option(words[0], "top")))
+    return std::nullopt;
   auto options = read_options(words);
   if (!options) return complain(options.error(), kUsage);
   auto methods = AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsage);
-  return run_why(*options, MonitorSession(options->server, *methods));
+  MonitorSession session(options->server, *methods);
+  if (!options->top) return run_why(*options, std::move(session));
+  return options->once ? run_top_once(*options, std::move(session))
+                       : run_top(*options, std::move(session));
 }
 
 }  // namespace impishim::wire
