@@ -84,6 +84,19 @@ class Whys(Case):
             text,
         )
 
+    def test_the_transcript_of_the_documentation(self):
+        page = pathlib.Path(__file__).resolve().parents[2] / "docs/see.md"
+        block = page.read_text(encoding="utf-8").split("<!-- tests/see/why_test.py runs this -->")[1]
+        command, *expected = block.split("```")[1].strip().splitlines()
+        self.assertRegex(command, r"^\$ IMPI_AUTH_KEY_FILE=\S+ impirun -why 127\.0\.0\.1:\d+$")
+        self.start("mismatch")
+        _, text = self.await_answer(lambda a: a["mismatches"])
+        without_times = [re.sub(r"\d+\.\d (to \d+\.\d )?s$", "", line) for line in expected]
+        self.assertEqual(
+            [re.sub(r"\d+\.\d (to \d+\.\d )?s$", "", line) for line in text.splitlines()],
+            without_times,
+        )
+
     def test_a_cycle_inside_a_system(self):
         self.start("inside")
         answer, text = self.await_answer(lambda a: a["cycles"] and a["late"])

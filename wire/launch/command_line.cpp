@@ -120,6 +120,8 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "machine)\n"
       "  impirun -why address:port [-json]        (what the ranks of a job wait for)\n"
       "  impirun -top address:port [-once [-json]] (rates, queues and waits of a job)\n"
+      "  impirun -metrics address:port            (serves the numbers of a job to Prometheus at "
+      "IMPISHIM_METRICS=<port>)\n"
       "  impirun -new-key                         (prints a random authentication key)\n"
       "  impirun -new-secret                      (prints a random secret for "
       "IMPISHIM_SECRET_FILE)\n"

@@ -153,7 +153,6 @@ class StartupServer {
   void learn_of_end(int id, Connection& connection, const StartupMessage& message);
   [[nodiscard]] bool has_never_joined(const EndedLaunch& launch);
   void end_lost(std::int32_t client);
-  // The following are in startup_monitor.cpp.
   void begin_monitor(int id, Connection& connection, const StartupMessage& message);
   void handle_monitoring(int id, Connection& connection, const StartupMessage& message);
   void act_for_monitors();

@@ -2,10 +2,15 @@
 #include "wire/watch/watch_command.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -14,10 +19,12 @@
 #include <utility>
 #include <vector>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/monitor/monitor_message.hpp"
 #include "wire/startup/authentication.hpp"
+#include "wire/watch/metrics_server.hpp"
 #include "wire/watch/monitor_session.hpp"
 #include "wire/watch/top_report.hpp"
 #include "wire/watch/top_screen.hpp"
@@ -43,8 +50,17 @@ bool is_option(std::string_view word, std::string_view name) {
   return word == name;
 }
 
+enum class Form : std::uint8_t { kWhy, kTop, kMetrics };
+
+std::optional<Form> form_of(std::string_view word) {
+  if (is_option(word, "why")) return Form::kWhy;
+  if (is_option(word, "top")) return Form::kTop;
+  if (is_option(word, "metrics")) return Form::kMetrics;
+  return std::nullopt;
+}
+
 struct WatchOptions {
-  bool top = false;  ///< -top, and not -why
+  Form form = Form::kWhy;
   std::string server;
   bool json = false;
   bool once = false;
@@ -57,14 +73,14 @@ Result<WatchOptions> read_options(const std::vector<std::string>& words) {
   if (words.size() < 2) return bad(fmt::format("{} needs the server's address:port", words[0]));
   auto parts = split_address_and_port(words[1]);
   if (!parts) return parts.error();
-  WatchOptions options{is_option(words[0], "top"), words[1]};
+  WatchOptions options{form_of(words[0]).value_or(Form::kWhy), words[1]};
   for (std::size_t i = 2; i < words.size(); ++i) {
-    const bool once = options.top && is_option(words[i], "once");
-    if (!once && !is_option(words[i], "json"))
+    const bool once = options.form == Form::kTop && is_option(words[i], "once");
+    if (!once && (options.form == Form::kMetrics || !is_option(words[i], "json")))
       return bad(fmt::format("{} does not go with {}", words[i], words[0]));
     (once ? options.once : options.json) = true;
   }
-  if (options.top && options.json && !options.once) return bad("-json needs -once");
+  if (options.form == Form::kTop && options.json && !options.once) return bad("-json needs -once");
   return options;
 }
 
@@ -135,17 +151,44 @@ int run_top(const WatchOptions& options, MonitorSession session) {
   return complain(*failure, kFailed);
 }
 
+/// Returns a descriptor that becomes readable when the user ends the program.
+Descriptor end_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int each : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, each);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return Descriptor(signalfd(-1, &signals, SFD_CLOEXEC));
+}
+
+/// Serves the job's numbers until a signal ends it.
+int run_metrics(MonitorSession session) {
+  const char* text = secure_getenv("IMPISHIM_METRICS");
+  auto place = MetricsPlace::parse(text == nullptr ? "" : text);
+  if (!place) return complain(place.error(), kUsage);
+  auto server = MetricsServer::open(*place);
+  if (!server) return complain(server.error(), kFailed);
+  const Descriptor end = end_signals();
+  if (!end.valid())
+    return complain({ErrorKind::kSystem, fmt::format("signalfd: {}", std::strerror(errno))},
+                    kFailed);
+  const int printed =
+      print_all(fmt::format("http://{}:{}/metrics\n", place->address, server->port()));
+  if (printed != 0) return printed;
+  auto served = server->serve([&session] { return session.ask(kWantsAll); }, end.get());
+  return served ? 0 : complain(served.error(), kFailed);
+}
+
 }  // namespace
 
 std::optional<int> run_watch_command(const std::vector<std::string>& words) {
-  if (words.empty() || (!is_option(words[0], "why") && !is_option(words[0], "top")))
-    return std::nullopt;
+  if (words.empty() || !form_of(words[0])) return std::nullopt;
   auto options = read_options(words);
   if (!options) return complain(options.error(), kUsage);
   auto methods = AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsage);
   MonitorSession session(options->server, *methods);
-  if (!options->top) return run_why(*options, std::move(session));
+  if (options->form == Form::kWhy) return run_why(*options, std::move(session));
+  if (options->form == Form::kMetrics) return run_metrics(std::move(session));
   return options->once ? run_top_once(*options, std::move(session))
                        : run_top(*options, std::move(session));
 }
