@@ -33,6 +33,7 @@
 #include "shim/tool/vendor_settings.hpp"
 #include "shim/values/mpi_library.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 #include "wire/watch/monitor_thread.hpp"
@@ -217,6 +218,7 @@ int Finalize(Job& job) {
 }
 
 int Abort(Job& job, MPI_Comm comm, int errorcode) {
+  write_log_buffer();
   announce_end(job, errorcode,
                fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
   let_launcher_read();

@@ -70,12 +70,12 @@ Result<LogLevels> parse_log_levels(const char* variable, std::string_view text) 
   bool first = true;
   auto read = for_each_item(text, [&](std::string_view item) -> Result<void> {
     const std::size_t equals = item.find('=');
-    const auto level = find_name<LogLevel>(
-        kLevels, equals == std::string_view::npos ? item : item.substr(equals + 1));
+    const std::string_view name = equals == std::string_view::npos ? item : item.substr(equals + 1);
+    const auto level = find_name<LogLevel>(kLevels, name);
     if (!level || (equals == std::string_view::npos && !first)) {
       return bad(variable, text,
                  fmt::format("\"{}\" is no level: use {}, or area=level between commas",
-                             printable(item), fmt::join(kLevels, ", ")));
+                             printable(name), fmt::join(kLevels, ", ")));
     }
     first = false;
     if (equals == std::string_view::npos) {
