@@ -120,7 +120,9 @@ EngineLoad Engine::Impl::load() {
   std::map<std::int32_t, ClientTraffic> clients;
   const JobMap& map = settings.job.now();
   for (const auto& [host, link] : peers.host_links()) {
-    ClientTraffic& traffic = clients[map.host(host).client];
+    const std::int32_t client = map.host(host).client;
+    if (client == map.proc(settings.here).client) continue;
+    ClientTraffic& traffic = clients[client];
     add(traffic.sent, link->output.sent);
     add(traffic.sent, link->output.passed_on);
     add(traffic.received, link->input.received);

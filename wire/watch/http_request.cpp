@@ -52,6 +52,14 @@ bool same_name(std::string_view a, std::string_view b) {
   });
 }
 
+/// RFC 9112 2.3: "HTTP/", a digit, a dot, a digit.
+bool is_version(std::string_view text) {
+  constexpr std::string_view kForm = "HTTP/1.1";
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return std::ranges::equal(
+      text, kForm, [&](char c, char form) { return is_digit(form) ? is_digit(c) : c == form; });
+}
+
 /// Takes the next line, without its end. Nothing if there is none with CR LF.
 std::optional<std::string_view> take_line(std::string_view& rest) {
   const std::size_t end = rest.find("\r\n");
@@ -76,7 +84,7 @@ void read_request_line(std::string_view line, HttpRequest& request, bool& old) {
   old = version == "HTTP/1.0";
   request.head_only = method == "HEAD";
   if (!is_token(method) || !target.starts_with('/') || !std::ranges::all_of(target, is_visible) ||
-      !version.starts_with("HTTP/"))
+      !is_version(version))
     request.status = kBad;
   else if (!old && version != "HTTP/1.1")
     request.status = kVersion;

@@ -90,7 +90,9 @@ TEST(CallRecord, IsReadAsAWholeWhileItChanges) {
       EXPECT_EQ(read->waits[k].number, static_cast<std::uint64_t>(read->since_ns));
       EXPECT_EQ(read->waits[k].group, read->waits[k].number);
     }
-    if (read->inside) EXPECT_EQ(read->count, static_cast<std::uint64_t>(read->since_ns) % 9);
+    if (read->inside) {
+      EXPECT_EQ(read->count, static_cast<std::uint64_t>(read->since_ns) % 9);
+    }
   }
   stop = true;
   writer.join();

@@ -19,7 +19,8 @@ using testing::Pair;
 ProcessState full_state() {
   ProcessState state{3, 1, 4711, "node1", {}, {}, ProcessCounters()};
   state.groups.push_back({5, "dup of world", {{0, 3}, {8, 8}}, 7, "MPI_Bcast"});
-  state.calls.push_back({true, false, "MPI_Recv", 1234, 1, {{AwaitedKind::kReceive, 2, 17, 5, 0}}});
+  state.calls.push_back(
+      {true, false, "MPI_Recv", 1234, 1, {{AwaitedKind::kReceive, 2, 17, 5, 0, ""}}});
   state.calls.push_back({true,
                          true,
                          "MPI_Waitany",

@@ -35,12 +35,12 @@ class JobOf {
     return call;
   }
   MonitoredCall& receives(std::int32_t rank, std::int32_t peer, std::int32_t tag = 7) {
-    return in(rank, "MPI_Recv", {{AwaitedKind::kReceive, peer, tag, kWorld, 0}});
+    return in(rank, "MPI_Recv", {{AwaitedKind::kReceive, peer, tag, kWorld, 0, ""}});
   }
   MonitoredCall& collects(std::int32_t rank, const std::string& function, std::uint64_t number) {
     process(rank).groups[0].begun = number;
     process(rank).groups[0].latest = function;
-    return in(rank, function, {{AwaitedKind::kCollective, kAnyPeer, 0, kWorld, number}});
+    return in(rank, function, {{AwaitedKind::kCollective, kAnyPeer, 0, kWorld, number, ""}});
   }
   ProcessState& process(std::int32_t rank) {
     return state.processes.at(static_cast<std::size_t>(rank));

@@ -54,8 +54,8 @@ TEST(TopReport, ACounterThatBeganAnewIsNotNegative) {
 
 TEST(TopReport, LinesHaveTheRatesAndTheWaits) {
   Sample now = sample(12, 5000);
-  now.state.processes[1].calls[0] = {true, false, "MPI_Recv",
-                                     6500, 1,     {{AwaitedKind::kReceive, 0, 7, test::kWorld, 0}}};
+  now.state.processes[1].calls[0] = {
+      true, false, "MPI_Recv", 6500, 1, {{AwaitedKind::kReceive, 0, 7, test::kWorld, 0, ""}}};
   const auto lines = top_lines("here:1", now.state, rates_between(sample(10, 1000), now));
   EXPECT_EQ(lines[0], "impishim here:1: 2 of 2 processes in 2 systems");
   EXPECT_THAT(lines, Contains("from 0           -     2.0k"));
