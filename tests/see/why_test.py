@@ -86,7 +86,9 @@ class Whys(Case):
 
     def test_the_transcript_of_the_documentation(self):
         page = pathlib.Path(__file__).resolve().parents[2] / "docs/see.md"
-        block = page.read_text(encoding="utf-8").split("<!-- tests/see/why_test.py runs this -->")[1]
+        block = page.read_text(encoding="utf-8").split("<!-- tests/see/why_test.py runs this -->")[
+            1
+        ]
         command, *expected = block.split("```")[1].strip().splitlines()
         self.assertRegex(command, r"^\$ IMPI_AUTH_KEY_FILE=\S+ impirun -why 127\.0\.0\.1:\d+$")
         self.start("mismatch")
