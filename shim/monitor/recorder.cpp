@@ -54,7 +54,7 @@ std::string_view way_of(std::string_view function) {
       {"split", "split"}, {"Cart_sub", "subgrid"},
       {"Cart", "grid"},   {"raph", "graph"},
       {"merge", "merge"}, {"Intercomm", "intercommunicator"},
-      {"create", "part"},
+      {"create", "part"}, {"shrink", "survivors"},
   };
   for (const auto& [piece, way] : kWays) {
     if (function.find(piece) != std::string_view::npos) return way;

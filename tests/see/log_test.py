@@ -7,15 +7,16 @@ import stat
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
 from support import ARGUMENTS, Case, impirun, main  # noqa: E402
+from watched import two_systems  # noqa: E402
 
 AREAS = "startup|channel|engine|relay|shuffle|collectives|shim"
 LINE = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z system (\d+|-) rank (\d+|-) host \S+ "
     rf"({AREAS}) (error|warn|info|debug): \S.*"
 )
-TWO_SYSTEMS = ("-np", 2, ARGUMENTS.program)
 SECRET = "a secret that no line may hold"
 
 
@@ -28,8 +29,7 @@ class Logs(Case):
 
     def run_two_systems(self, *arguments, status=0, **variables):
         """Runs two systems of two ranks; the finished run."""
-        section = [*TWO_SYSTEMS, *arguments]
-        with impirun(*section, ":", *section, **variables) as run:
+        with impirun(*two_systems(*arguments), **variables) as run:
             self.expect(run, status)
         return run
 

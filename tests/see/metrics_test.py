@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""impirun -metrics: the numbers of a job in the text format of Prometheus, which is checked
-strictly."""
+"""IMPISHIM_METRICS: the numbers of a job in the text format of Prometheus, which is checked
+strictly; served by the job itself, and by impirun -metrics."""
 
-
+import pathlib
 import re
 import signal
 import socket
 import sys
-import pathlib
+import time
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
-from support import ARGUMENTS, LONG, Case, Run, impirun, main  # noqa: E402
+from support import ARGUMENTS, LONG, Run, Server, impirun, main  # noqa: E402
+from watched import WatchedCase, two_systems  # noqa: E402
 
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\\\|\\"|\\n)*"'
@@ -50,30 +52,14 @@ def check(text):
     return samples
 
 
-class Metricss(Case):
-    def start(self, place):
-        section = ["-np", 2, ARGUMENTS.program, "not"]
-        run = impirun(*section, ":", *section, IMPISHIM_MONITOR="on")
-        run.__enter__()
-        self.addCleanup(self.end, run)
-        told = run.await_line("err", "impirun -why")
-        key, server = re.fullmatch(
-            r"impirun: IMPI_AUTH_KEY_FILE=(\S+) impirun -why (\S+)", told
-        ).groups()
-        run.await_line("out", "about to hang")
-        metrics = Run(
-            ARGUMENTS.impirun, "-metrics", server, IMPI_AUTH_KEY_FILE=key, IMPISHIM_METRICS=place
-        )
-        metrics.__enter__()
-        self.addCleanup(self.end, metrics)
+class Metricss(WatchedCase):
+    def serve(self, place):
+        """Starts a job, and `impirun -metrics` for it."""
+        self.start("not")
+        key = {"IMPI_AUTH_KEY_FILE": self.key, "IMPISHIM_METRICS": place}
+        metrics = self.begin(Run(ARGUMENTS.impirun, "-metrics", self.server, **key))
         self.url = metrics.await_line("out", "http://")
         return metrics
-
-    def end(self, run):
-        if run.process.poll() is None:
-            run.process.send_signal(signal.SIGTERM)
-        run.end()
-        run.__exit__(None, None, None)
 
     def free_port(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -84,7 +70,7 @@ class Metricss(Case):
 
     def test_the_format_is_that_of_prometheus(self):
         port = self.free_port()
-        self.start(str(port))
+        self.serve(str(port))
         self.assertEqual(self.url, f"http://127.0.0.1:{port}/metrics")
         answer = self.read(self.url)
         self.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
@@ -100,8 +86,50 @@ class Metricss(Case):
         peers = {label for _, labels in sent for label in labels if label.startswith("peer_system")}
         self.assertEqual(peers, {'peer_system="0"', 'peer_system="1"'})
 
+    def await_processes(self, url, count):
+        """The samples, once that many processes of the job have answered."""
+        deadline = time.monotonic() + LONG
+        while True:
+            samples = check(self.read(url).read().decode("utf-8"))
+            if samples["impishim_answering_processes", ()] == count:
+                return samples
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+
+    def test_a_job_serves_its_numbers_itself(self):
+        port = self.free_port()
+        run = self.begin(impirun(*two_systems("not"), IMPISHIM_METRICS=str(port)))
+        told = run.await_line("err", "metrics at")
+        self.assertEqual(told, f"impirun: metrics at http://127.0.0.1:{port}/metrics")
+        run.await_line("out", "about to hang")
+        samples = self.await_processes(told.split()[-1], 4)
+        self.assertEqual(samples["impishim_processes", ()], 4)
+        run.process.send_signal(signal.SIGTERM)
+        run.end()
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=LONG)
+
+    def test_a_server_serves_the_numbers_of_its_job(self):
+        port = self.free_port()
+        common = {"IMPI_AUTH_NONE": "1", "IMPISHIM_MONITOR": "on"}
+        server = self.begin(Server(2, IMPISHIM_METRICS=str(port), **common))
+        url = server.await_line("err", "metrics at").split()[-1]
+        self.assertEqual(check(self.read(url).read().decode("utf-8"))["impishim_processes", ()], 0)
+        for system, program in enumerate((ARGUMENTS.program, ARGUMENTS.foreign_program)):
+            words = ("-client", system, server.address, "-np", 1, program, "late")
+            self.begin(impirun(*words, **common))
+        self.await_processes(url, 2)
+
+    def test_a_port_in_use_is_named(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with impirun(*two_systems("not"), IMPISHIM_METRICS=str(port)) as run:
+                self.expect(run, 2)
+        self.assertIn(f"cannot serve metrics at 127.0.0.1 port {port}: Address already", run.err)
+        self.assertEqual(run.out, "")
+
     def test_wrong_requests_are_refused(self):
-        metrics = self.start(str(port := self.free_port()))
+        metrics = self.serve(str(port := self.free_port()))
         with self.assertRaises(urllib.error.HTTPError) as refused:
             self.read(f"http://127.0.0.1:{port}/")
         self.assertEqual(refused.exception.code, 404)

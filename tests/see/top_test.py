@@ -5,16 +5,20 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
-from support import ARGUMENTS, LONG, Case, impirun, main  # noqa: E402
+from support import ARGUMENTS, LONG, main  # noqa: E402
+from watched import PAGE, WatchedCase, marked  # noqa: E402
 
 
 class Terminal:
@@ -38,6 +42,12 @@ class Terminal:
             timeout=LONG,
             check=False,
         ).stdout
+
+    def record(self):
+        """The file that has what is written to the terminal from now on."""
+        path = pathlib.Path(self.socket).with_name("written")
+        self.tmux("pipe-pane", "-o", f"exec cat > {shlex.quote(str(path))}")
+        return path
 
     def screen(self):
         return self.tmux("capture-pane", "-p")
@@ -66,27 +76,12 @@ class Terminal:
         self.tmux("kill-server")
 
 
-class Tops(Case):
-    def start(self, mode):
-        section = ["-np", 2, ARGUMENTS.program, mode]
-        run = impirun(*section, ":", *section, IMPISHIM_MONITOR="on")
-        run.__enter__()
-        self.addCleanup(self.end, run)
-        told = run.await_line("err", "impirun -why")
-        key, self.server = re.fullmatch(
-            r"impirun: IMPI_AUTH_KEY_FILE=(\S+) impirun -why (\S+)", told
-        ).groups()
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("IMPI")}
-        self.environment = {**clean, "IMPI_AUTH_KEY_FILE": key, "LC_ALL": "C.UTF-8"}
-        run.await_line("out", "about to hang")
-        return run
+def form_of(line):
+    """The line without its numbers, and the spaces that they leave."""
+    return " ".join(re.sub(r"\b\d[\d.:]*[kMGTPE]?(?= |$)", "N", line).split())
 
-    def end(self, run):
-        if run.process.poll() is None:
-            run.process.send_signal(signal.SIGTERM)
-        run.end()
-        run.__exit__(None, None, None)
 
+class Tops(WatchedCase):
     def once(self, *options):
         return subprocess.run(
             [ARGUMENTS.impirun, "-top", self.server, "-once", *options],
@@ -134,12 +129,26 @@ class Tops(Case):
         self.assertRegex(text, r"(?m)^    1   0 .* s in MPI_Recv on world, from rank 2 with tag 7$")
         self.assertRegex(text, r"(?m)^from 0 +- +0$")
 
+    def test_the_transcript_of_the_documentation(self):
+        ((_, command, expected),) = marked(PAGE, "tests/see/top_test.py runs this")
+        self.assertRegex(command, r"^IMPI_AUTH_KEY_FILE=\S+ impirun -top 127\.0\.0\.1:\d+ -once$")
+        self.start("late")
+        deadline = time.monotonic() + LONG
+        while (text := self.once().stdout).count(" in MPI_Barrier") < 3:
+            self.assertLess(time.monotonic(), deadline)
+        host = socket.gethostname()[:12]
+        self.assertEqual(
+            [form_of(line.replace(host, "node1", 1)) for line in text.splitlines()],
+            [form_of(line) for line in expected],
+        )
+
     def test_the_screen_is_drawn_again_until_q(self):
         self.start("cycle")
         terminal = self.terminal()
         pattern = re.compile(
             r"^ +2 +1 .* (\d+)\.\d s in MPI_Recv on world, from rank 3", re.MULTILINE
         )
+        written = terminal.record()
         first = terminal.await_screen(pattern.search)
         seconds = int(pattern.search(first)[1])
         later = terminal.await_screen(
@@ -149,6 +158,13 @@ class Tops(Case):
             later.splitlines()[0], f"impishim {self.server}: 4 of 4 processes in 2 systems"
         )
         self.assertEqual(len(pattern.findall(later)), 1)
+        # A screen that is cleared before it is drawn flickers: each one begins at the top, and
+        # clears the rest of each line behind what is new.
+        terminal.await_screen(
+            lambda _: written.exists() and written.read_bytes().count(b"\x1b[H") > 2
+        )
+        output = written.read_bytes()
+        self.assertIsNone(re.search(rb"\x1b\[[123]J|\x1b\[2K|\x1bc", output))
         terminal.tmux("send-keys", "q")
         self.assertEqual(terminal.await_end(), "0")
 

@@ -10,35 +10,19 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
-from support import ARGUMENTS, LONG, Case, impirun, main  # noqa: E402
+from support import ARGUMENTS, LONG, main  # noqa: E402
+from watched import PAGE, WatchedCase, marked  # noqa: E402
 
 STUCK = 3
 
 
-class Whys(Case):
-    def start(self, mode, **variables):
-        """Starts two systems of two ranks that hang; the run, and how it can be asked."""
-        section = ["-np", 2, ARGUMENTS.program, mode]
-        run = impirun(*section, ":", *section, IMPISHIM_MONITOR="on", **variables)
-        run.__enter__()
-        self.addCleanup(self.end, run)
-        told = run.await_line("err", "impirun -why")
-        match = re.fullmatch(r"impirun: IMPI_AUTH_KEY_FILE=(\S+) impirun -why (\S+)", told)
-        self.key, self.server = match.groups()
-        run.await_line("out", "about to hang")
-        return run
-
-    def end(self, run):
-        run.process.send_signal(signal.SIGTERM)
-        run.end()
-        run.__exit__(None, None, None)
-
+class Whys(WatchedCase):
     def ask(self, *options, key=None, **variables):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("IMPI")}
         return subprocess.run(
             [ARGUMENTS.impirun, "-why", self.server, *options],
-            env={**clean, "IMPI_AUTH_KEY_FILE": key or self.key, **variables},
+            env={**self.environment, "IMPI_AUTH_KEY_FILE": key or self.key, **variables},
             capture_output=True,
             text=True,
             timeout=LONG,
@@ -85,12 +69,8 @@ class Whys(Case):
         )
 
     def test_the_transcript_of_the_documentation(self):
-        page = pathlib.Path(__file__).resolve().parents[2] / "docs/see.md"
-        block = page.read_text(encoding="utf-8").split("<!-- tests/see/why_test.py runs this -->")[
-            1
-        ]
-        command, *expected = block.split("```")[1].strip().splitlines()
-        self.assertRegex(command, r"^\$ IMPI_AUTH_KEY_FILE=\S+ impirun -why 127\.0\.0\.1:\d+$")
+        ((_, command, expected),) = marked(PAGE, "tests/see/why_test.py runs this")
+        self.assertRegex(command, r"^IMPI_AUTH_KEY_FILE=\S+ impirun -why 127\.0\.0\.1:\d+$")
         self.start("mismatch")
         _, text = self.await_answer(lambda a: a["mismatches"])
         without_times = [re.sub(r"\d+\.\d (to \d+\.\d )?s$", "", line) for line in expected]
@@ -161,6 +141,13 @@ class Whys(Case):
             os.kill(stopped, signal.SIGCONT)
         self.assertIn("no answer from rank 2: stopped, or out of reach\n", text)
         self.assertIn("3 of 4 processes have answered", text)
+
+    def test_a_job_that_has_lost_a_system_is_asked(self):
+        self.start("lost")
+        answer, text = self.await_answer(lambda a: a["cycles"] and len(a["unwatched"]) == 2)
+        self.assertEqual(answer["cycles"], [{"ranks": [0, 1], "certain": True}])
+        self.assertEqual(answer["unwatched"], [2, 3])
+        self.assertIn("ranks 2-3 cannot be asked", text)
 
     def test_a_wrong_key_learns_nothing(self):
         self.start("cycle")

@@ -46,6 +46,7 @@
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/shared_secret.hpp"
 #include "wire/topology/host_size.hpp"
+#include "wire/watch/metrics_service.hpp"
 #include "wire/watch/watch_command.hpp"
 
 namespace impishim::launch {
@@ -62,6 +63,14 @@ int print(const std::string& text) {
   return complain(
       {ErrorKind::kSystem, fmt::format("cannot write standard output: {}", std::strerror(errno))},
       kFailureStatus);
+}
+
+/// Opens what IMPISHIM_METRICS asks for, and tells where it is. Null if it asks for nothing.
+Result<std::unique_ptr<wire::MetricsService>> open_metrics() {
+  auto metrics = wire::MetricsService::from_environment();
+  if (metrics && *metrics)
+    std::fprintf(stderr, "impirun: metrics at %s\n", (*metrics)->url().c_str());
+  return metrics;
 }
 
 int run_server(const CommandLine& line) {
@@ -92,9 +101,16 @@ int run_server(const CommandLine& line) {
           kUsageStatus);
     }
   }
+  // It must outlive the server, of which it asks.
+  auto metrics = open_metrics();
+  if (!metrics) return complain(metrics.error(), kUsageStatus);
   auto server = wire::Rendezvous::open(options);
   if (!server) return complain(server.error(), kUsageStatus);
   if (const int status = print(server->address() + "\n"); status != 0) return status;
+  if (*metrics) {
+    auto started = (*metrics)->start(server->address(), options.methods);
+    if (!started) return complain(started.error(), kFailureStatus);
+  }
   auto served = server->serve();
   return served ? 0 : complain(served.error(), kFailureStatus);
 }
@@ -252,8 +268,13 @@ Result<std::vector<LaunchPlan>> plan_systems(const CommandLine& line, const std:
 }
 
 /// Runs in a process of its own: the rendezvous, and the names that the systems publish.
-int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names) {
+int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names,
+              wire::MetricsService* metrics, const wire::AuthenticationMethods& methods) {
   serve_in_background(std::move(names));
+  if (metrics != nullptr) {
+    auto started = metrics->start(server.address(), methods);
+    if (!started) return complain(started.error(), kServerStatus);
+  }
   auto served = server.serve();
   if (served) return 0;
   if (served.error().kind == ErrorKind::kLost) return kLossStatus;  // it has told of the loss
@@ -283,6 +304,10 @@ int run_local(const CommandLine& line) {
   options.methods = *methods;
   auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, options.reconnect);
   if (!reconnect) return complain(reconnect.error(), kUsageStatus);
+  auto metrics = open_metrics();
+  if (!metrics) return complain(metrics.error(), kUsageStatus);
+  // Without it there would be no numbers.
+  if (*metrics) setenv("IMPISHIM_MONITOR", "on", 0);
   const EndedSystems ended;
   options.ended_clients = ended.for_server();
   auto opened = wire::Rendezvous::open(options);
@@ -311,11 +336,13 @@ int run_local(const CommandLine& line) {
     }
   });
   supervisor.watch_losses(ended.from_server());
-  auto started =
-      supervisor.start("the rendezvous server", [&] { return serve_job(*server, name_server); });
+  auto started = supervisor.start("the rendezvous server", [&] {
+    return serve_job(*server, name_server, metrics->get(), options.methods);
+  });
   // Only the server's process may listen. When it has ended, late clients are then refused and do
   // not wait for an answer.
   server.reset();
+  metrics->reset();
   name_server.reset();
   for (std::size_t i = 0; i < plans->size() && started; ++i) {
     started = supervisor.start(system_name(i), (*plans)[i], i == 0);

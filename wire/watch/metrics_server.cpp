@@ -82,7 +82,9 @@ Result<MetricsServer> MetricsServer::open(const MetricsPlace& place) {
     return Error{ErrorKind::kSystem, fmt::format("cannot serve metrics at {} port {}: {}",
                                                  place.address, place.port, std::strerror(errno))};
   }
-  server.port_ = here.port();
+  const bool colons = place.address.find(':') != std::string::npos;
+  server.url_ = fmt::format("http://{}{}{}:{}/metrics", colons ? "[" : "", place.address,
+                            colons ? "]" : "", here.port());
   return server;
 }
 

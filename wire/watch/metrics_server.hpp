@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The HTTP server of `impirun -metrics`: Prometheus reads the numbers of a job from it.
+/// The HTTP server of IMPISHIM_METRICS: Prometheus reads the numbers of a job from it.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,8 @@ class MetricsServer {
 
   /// Fails with kSystem if the port is in use, or kConfiguration if there is no such address.
   [[nodiscard]] static Result<MetricsServer> open(const MetricsPlace& place);
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  /// Returns where the numbers are.
+  [[nodiscard]] const std::string& url() const { return url_; }
   /// Answers requests until `stop` becomes readable. Fails with kSystem.
   [[nodiscard]] Result<void> serve(const Ask& ask, int stop);
 
@@ -52,7 +53,7 @@ class MetricsServer {
   [[nodiscard]] static bool write_to(Connection& connection);
 
   Descriptor listener_;
-  std::uint16_t port_ = 0;
+  std::string url_;
   std::map<int, Connection> connections_;  ///< by descriptor
 };
 

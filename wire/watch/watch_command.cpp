@@ -171,8 +171,7 @@ int run_metrics(MonitorSession session) {
   if (!end.valid())
     return complain({ErrorKind::kSystem, fmt::format("signalfd: {}", std::strerror(errno))},
                     kFailed);
-  const int printed =
-      print_all(fmt::format("http://{}:{}/metrics\n", place->address, server->port()));
+  const int printed = print_all(server->url() + "\n");
   if (printed != 0) return printed;
   auto served = server->serve([&session] { return session.ask(kWantsAll); }, end.get());
   return served ? 0 : complain(served.error(), kFailed);

@@ -9,8 +9,11 @@
 //   hangs late       the last rank computes, the others wait in MPI_Barrier
 //   hangs requests   each rank waits for two receives and two sends that nobody answers
 //   hangs finalize   all but rank 0 are in MPI_Finalize, and rank 0 receives
+//   hangs lost       a rank of the last system is killed; ranks 0 and 1 go on without that system,
+//                    and receive from each other
 //   hangs not        all exchange messages until they are ended
 #include <mpi.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -60,6 +63,18 @@ void wait_for_requests() {
   MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
 }
 
+/// Returns errors of the world, and ends the last system. Ranks 0 and 1 go on when they see that.
+void lose_last_system() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int last = size_here - 1;
+  if (rank_here == last) raise(SIGKILL);
+  if (rank_here > 1) compute();
+  int value = 0;
+  REQUIRE(MPI_Recv(&value, 1, MPI_INT, last, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+  receive(1 - rank_here, 13);
+}
+
 void exchange_for_ever() {
   const int next = (rank_here + 1) % size_here;
   const int previous = (rank_here + size_here - 1) % size_here;
@@ -90,6 +105,7 @@ int main(int argc, char** argv) {
   if (mode == "late") MPI_Barrier(MPI_COMM_WORLD);
   if (mode == "requests") wait_for_requests();
   if (mode == "finalize" && rank_here == 0) receive(size_here - 1, 3);
+  if (mode == "lost") lose_last_system();
   if (mode == "not") exchange_for_ever();
   MPI_Finalize();
   return 0;
