@@ -163,12 +163,14 @@ Result<void> compress_channels(const JoiningProcess& process,
 }
 
 /// Returns the options of connections. A channel of several ones gives each only what it can carry,
-/// and one that compresses has to notice that its connection is full.
+/// and one that compresses has to notice that its connection is full. The kernel encrypts only what
+/// can be taken up again.
 wire::TcpOptions tcp_options(const JoiningProcess& process) {
   constexpr int kMostUnsent = 1 << 17;
   wire::TcpOptions options = process.settings.tcp;
   const wire::NegotiatedValues& values = process.map.values();
   if (values.streams != 1 || values.compressed) options.most_unsent = kMostUnsent;
+  if (!host_resumes(process)) options.kernel_tls = false;
   return options;
 }
 

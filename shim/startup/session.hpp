@@ -31,7 +31,7 @@ struct JobSettings {
   std::int32_t streams = 1;  ///< IMPISHIM_STREAMS; wire::kStreamsAuto: as the road needs
   bool compressed = false;   ///< IMPISHIM_COMPRESSION=zstd
   int answer_time = 0;       ///< IMPISHIM_ANSWER_TIME: seconds; 0: no limit
-  wire::TcpOptions tcp;      ///< IMPISHIM_HEARTBEAT, IMPISHIM_CONGESTION
+  wire::TcpOptions tcp;      ///< IMPISHIM_HEARTBEAT, IMPISHIM_CONGESTION, IMPISHIM_KERNEL_TLS
   /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.
   std::string gateways;
   std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces

@@ -159,6 +159,20 @@ Result<void> read_compression(JobSettings& request) {
   return loaded ? loaded : bad("IMPISHIM_COMPRESSION", text, loaded.error().text.c_str());
 }
 
+/// Reads IMPISHIM_KERNEL_TLS, after IMPISHIM_RECONNECT.
+Result<void> read_kernel_tls(JobSettings& request) {
+  constexpr const char* kName = "IMPISHIM_KERNEL_TLS";
+  const char* text = secure_getenv(kName);
+  if (text == nullptr) return {};
+  request.tcp.kernel_tls = std::strcmp(text, "on") == 0;
+  if (!request.tcp.kernel_tls && std::strcmp(text, "off") != 0)
+    return bad(kName, text, "use off (default) or on");
+  if (!request.tcp.kernel_tls || request.reconnect != 0) return {};
+  return bad(kName, text,
+             "the kernel cannot change the key of a connection, so another connection has to take "
+             "over when it is used up: IMPISHIM_RECONNECT must not be 0");
+}
+
 /// Reads the options of connections: how long they last without answers, how long lost ones are
 /// tried again, and how fast they send.
 Result<void> read_connections(JobSettings& request) {
@@ -169,6 +183,8 @@ Result<void> read_connections(JobSettings& request) {
   if (!streams) return streams;
   auto compression = read_compression(request);
   if (!compression) return compression;
+  auto kernel_tls = read_kernel_tls(request);
+  if (!kernel_tls) return kernel_tls;
   constexpr int kLeastAnswerTime = 10;
   auto answer = read_variable("IMPISHIM_ANSWER_TIME", 0, wire::kMostReconnect, request.answer_time);
   if (!answer) return answer;

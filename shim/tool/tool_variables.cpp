@@ -71,6 +71,9 @@ std::span<const ToolSetting> tool_settings() {
           "impishim_tls", "IMPISHIM_TLS",
           "encryption: auto (also if empty; if there is a secret), on (a secret is required) "
           "or off"),
+      text_setting("impishim_kernel_tls", "IMPISHIM_KERNEL_TLS",
+                   "who encrypts what is sent between hosts: off (also if empty; OpenSSL) or on "
+                   "(the kernel, if it can)"),
       text_setting("impishim_reconnect", "IMPISHIM_RECONNECT",
                    "seconds for which a lost connection between hosts is tried again; empty: 60 "
                    "between machines"),

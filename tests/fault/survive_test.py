@@ -84,6 +84,15 @@ class Survive(Case):
             self.assertNotEqual(run.end(), 0, run)
             self.assertIn("cannot go on without it", run.err, run)
 
+    def test_open_objects_end_the_job(self):
+        """What cannot go on without the lost system ends the job, with a message that names both."""
+        for way, object in (("open_window", "a window"), ("open_file", "an open file")):
+            with impirun(*job(LEFT_BEHIND, (1, 1, 1), way)) as run:
+                self.assertNotEqual(run.end(), 0, run)
+                text = f"system 1 is lost: .*; {object} cannot go on without its processes"
+                self.assertRegex(run.err, text, run)
+                self.assertNotIn("went on", run.out, run)
+
     def test_communicator_from_groups_ends_the_job(self):
         """The others wait in a call that has no communicator."""
         with impirun(*job(LEFT_BEHIND, (1, 1, 1), "from_group")) as run:
@@ -108,6 +117,7 @@ class Survive(Case):
                 self.assertNotEqual(statuses[1], 0, runs[1])
                 self.assertEqual(server.end(), 1, server)
                 self.assertEqual(server.err.count("client 1 at"), 2, server)
+                self.assertRegex(server.err, r"client 1 at .* was lost", server)
                 self.assertIn("the others have finished without it", server.err, server)
 
     def test_cut_network(self):

@@ -199,6 +199,7 @@ def main():
     parser.add_argument(
         "--sanitizer", help="the run-time library of the sanitizer with which the library is built"
     )
+    parser.add_argument("--also-preload", help="another library for joined ranks")
     parser.add_argument("--alternate", help="the program of every second system")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
@@ -214,7 +215,8 @@ def main():
         and "IMPISHIM_HOST_PROCS" not in os.environ
     ):
         hosts["IMPISHIM_HOST_PROCS"] = arguments.host_procs
-    preloaded = [each for each in (arguments.sanitizer, arguments.yielding) if each]
+    also = arguments.also_preload if counts else None
+    preloaded = [each for each in (arguments.sanitizer, arguments.yielding, also) if each]
     plain = {"LD_PRELOAD": ":".join(preloaded), **hosts}
     if arguments.sanitizer:
         plain.update(SANITIZER_VARIABLES)

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -145,7 +146,9 @@ std::optional<std::chrono::seconds> TcpChannel::peer_silence() {
 std::uint64_t TcpChannel::delivered() {
   int queued = 0;  // bytes that are not sent, or not acknowledged
   if (ioctl(socket_.get(), SIOCOUTQ, &queued) != 0) return 0;
-  return sent_ - static_cast<std::uint64_t>(queued);
+  // The queue may hold more than was sent here: a handshake's bytes, or the kernel's frames.
+  const auto waiting = static_cast<std::uint64_t>(queued);
+  return sent_ - std::min(sent_, waiting);
 }
 
 std::optional<RoadState> TcpChannel::road() const {

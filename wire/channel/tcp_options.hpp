@@ -15,6 +15,9 @@ struct TcpOptions {
   std::string congestion_control{};  ///< as in tcp(7), for example "bbr"; empty: the kernel's own
   /// Most bytes that wait in the kernel without being on their way; 0: the kernel's limit.
   int most_unsent = 0;
+  /// True: encrypted connections let the kernel make the records that they send, if it can. The
+  /// connection is lost when its key is used up, so another one has to take over then.
+  bool kernel_tls = false;
 };
 
 /// Checks that this process may use the congestion control of this name. Fails with kConfiguration

@@ -284,14 +284,14 @@ std::vector<SendOperation*> LinkOutput::drop_all() {
   return operations;
 }
 
-void LinkOutput::forgive_relayed() {
-  const auto forgive = [this](OutgoingPacket& packet) {
+void LinkOutput::return_credit_of_relayed() {
+  const auto give_back = [this](OutgoingPacket& packet) {
     Link* const from = std::exchange(packet.relayed_from, nullptr);
     if (from != nullptr) owner_.passed_on(*from, packet.size());
   };
-  for (OutgoingPacket& packet : queue_) forgive(packet);
-  for (OutgoingPacket& packet : held_) forgive(packet);
-  if (!batch_.payload.empty()) forgive(batch_);
+  for (OutgoingPacket& packet : queue_) give_back(packet);
+  for (OutgoingPacket& packet : held_) give_back(packet);
+  if (!batch_.payload.empty()) give_back(batch_);
 }
 
 std::vector<SendOperation*> LinkOutput::drop_all_but_aborts() {

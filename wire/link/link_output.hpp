@@ -138,7 +138,7 @@ class LinkOutput {
   [[nodiscard]] std::vector<SendOperation*> drop_all_but_aborts();
   /// Counts the packets in the queues that arrived on other links as passed on, since they are
   /// about to be dropped: their senders get their credit back.
-  void forgive_relayed();
+  void return_credit_of_relayed();
   /// Sends what the channel takes. Returns the number of packets that left.
   [[nodiscard]] Result<std::size_t> flush();
 

@@ -27,7 +27,7 @@ void SendPath::drop_output_to(std::int32_t client, std::set<SendOperation*>& dro
     std::erase_if(link->output.streams, goes_there);
     std::erase_if(link->output.awaiting_credit, goes_there);
     if (link->remote_host < 0 || job.host(link->remote_host).client != client) continue;
-    link->output.forgive_relayed();
+    link->output.return_credit_of_relayed();
     const auto operations =
         link->input_ended ? link->output.drop_all() : link->output.drop_all_but_aborts();
     for (SendOperation* operation : operations) {

@@ -18,9 +18,11 @@
 #include <utility>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/tcp_options.hpp"
+#include "wire/tls/kernel_tls.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
@@ -71,12 +73,27 @@ TlsChannel::TlsChannel(Descriptor socket, std::unique_ptr<TlsSession> session,
       ready_(std::move(ready)),
       socket_events_(EPOLLIN) {
   flush();
+  let_kernel_seal(options);
   announce_input();
+}
+
+void TlsChannel::let_kernel_seal(const TcpOptions& options) {
+  if (!options.kernel_tls || !session_->output().empty()) return;
+  const auto key = session_->take_sending_key();
+  const auto sealed = key ? seal_in_kernel(socket_.descriptor(), *key)
+                          : Result<void>(Error{ErrorKind::kSystem, "OpenSSL tells no key"});
+  if (sealed) {
+    kernel_.emplace(session_->records_per_key());
+    log(LogLevel::kInfo, "the kernel encrypts what is sent to {}", peer_name());
+  } else {
+    log(LogLevel::kInfo, "OpenSSL encrypts what is sent to {}: {}", peer_name(),
+        sealed.error().text);
+  }
 }
 
 TlsChannel::~TlsChannel() {
   const auto end = std::chrono::steady_clock::now() + kLastBytes;
-  while (socket_.descriptor() >= 0 && !session_->output().empty()) {
+  while (socket_.descriptor() >= 0 && has_output()) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());
     pollfd room{socket_.descriptor(), POLLOUT, 0};
@@ -85,23 +102,39 @@ TlsChannel::~TlsChannel() {
   }
 }
 
+/// Returns true if something waits for room in the socket: ciphertext, or the end if the kernel
+/// makes its record.
+bool TlsChannel::has_output() const {
+  return !session_->output().empty() || (kernel_ && end_wanted_ && !end_sent_);
+}
+
 /// Sends ciphertext by one call. After an error of the socket there is nothing more to send.
 void TlsChannel::flush() {
+  // An alert of OpenSSL's, whose key the kernel has.
+  if (kernel_) session_->remove_output(session_->output().size());
   if (!session_->output().empty()) {
     const iovec piece = piece_of(session_->output());
     auto sent = socket_.try_send(std::span(&piece, 1));
     if (!sent) output_error_ = sent.error();
     session_->remove_output(sent ? *sent : piece.iov_len);
   }
-  if (end_wanted_ && !end_sent_ && session_->output().empty()) {
-    end_sent_ = true;
-    socket_.shutdown_output();
-  }
+  if (end_wanted_ && !end_sent_ && session_->output().empty()) send_end();
   watch_socket();
 }
 
+/// Ends the stream. If the kernel makes the records, and the socket is full, a later call does it.
+void TlsChannel::send_end() {
+  if (kernel_ && !output_error_) {
+    auto sent = send_close_notify(socket_.descriptor());
+    if (!sent) output_error_ = sent.error();
+    if (sent && !*sent) return;
+  }
+  end_sent_ = true;
+  socket_.shutdown_output();
+}
+
 void TlsChannel::watch_socket() {
-  const bool output = want_output_ || !session_->output().empty();
+  const bool output = want_output_ || has_output();
   const auto wanted =
       output ? static_cast<std::uint32_t>(EPOLLIN) | static_cast<std::uint32_t>(EPOLLOUT)
              : static_cast<std::uint32_t>(EPOLLIN);
@@ -120,7 +153,17 @@ void TlsChannel::announce_input() {
   static_cast<void>(epoll_ctl(events_.get(), EPOLL_CTL_MOD, ready_.get(), &event));
 }
 
+/// The kernel encrypts from where the pieces are.
+Result<std::size_t> TlsChannel::send_through_kernel(std::span<const iovec> pieces) {
+  if (kernel_->over())
+    return Error{ErrorKind::kConnection, "its key has encrypted as much as it may"};
+  auto sent = socket_.try_send(pieces);
+  if (sent) kernel_->count(*sent);
+  return sent;
+}
+
 Result<std::size_t> TlsChannel::try_send(std::span<const iovec> pieces) {
+  if (kernel_ && !output_error_) return send_through_kernel(pieces);
   if (!session_->output().empty()) flush();
   if (output_error_) return *output_error_;
   auto taken = session_->write(pieces);
@@ -182,7 +225,7 @@ bool TlsChannel::prepare_to_sleep() {
 }
 
 void TlsChannel::shutdown_output() {
-  session_->close();
+  if (!kernel_) session_->close();
   end_wanted_ = true;
   flush();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A channel over TCP whose bytes are encrypted (TlsSession).
+/// A channel over TCP whose bytes are encrypted (TlsSession, or with TcpOptions::kernel_tls the
+/// kernel in the sending direction).
 ///
 /// The kernel may take less ciphertext than try_send() has accepted. The rest waits here, at most
 /// TlsSession::kBufferSize bytes, and leaves in the owner's next calls. descriptor() is an epoll
@@ -20,6 +21,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/channel/tcp_channel.hpp"
 #include "wire/channel/tcp_options.hpp"
+#include "wire/tls/kernel_tls.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
@@ -40,7 +42,8 @@ class TlsChannel final : public Channel {
   ~TlsChannel() override;
 
   /// Encrypts what there is room for, and sends it in one call. Returns 0 if ciphertext that the
-  /// kernel does not take fills the buffer. Fails with kConnection if the peer is gone.
+  /// kernel does not take fills the buffer. Fails with kConnection if the peer is gone, or if the
+  /// kernel makes the records and the key is used up.
   [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
   /// Decrypts into the pieces, and reads the socket at most once. Fails with kConnection at the end
   /// of the stream ("end of stream" after close_notify, otherwise a text with "cut"), and with
@@ -65,7 +68,11 @@ class TlsChannel final : public Channel {
   [[nodiscard]] std::string peer_name() const override { return socket_.peer_name(); }
 
  private:
+  void let_kernel_seal(const TcpOptions& options);
   void flush();
+  void send_end();
+  [[nodiscard]] Result<std::size_t> send_through_kernel(std::span<const iovec> pieces);
+  [[nodiscard]] bool has_output() const;
   void read_socket();
   void watch_socket();
   void announce_input();
@@ -80,8 +87,9 @@ class TlsChannel final : public Channel {
   bool want_output_ = false;
   bool end_wanted_ = false;
   bool end_sent_ = false;
-  std::optional<Error> input_error_;   ///< of the socket
-  std::optional<Error> output_error_;  ///< of the socket
+  std::optional<KernelTlsUse> kernel_;  ///< if the kernel makes the records of this end
+  std::optional<Error> input_error_;    ///< of the socket
+  std::optional<Error> output_error_;   ///< of the socket
 };
 
 }  // namespace impishim::wire

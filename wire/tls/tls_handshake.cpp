@@ -34,6 +34,7 @@ Error about(const std::string& peer_name, const Error& error) {
 }  // namespace
 
 Result<TlsHandshake> TlsHandshake::begin(TlsLink link) {
+  link.terms.tells_sending_key = link.tcp.kernel_tls;
   auto session = TlsSession::make(link.terms);
   if (!session) return about(link.peer_name, session.error());
   set_tcp_options(link.socket.get(), link.tcp);

@@ -36,6 +36,7 @@
   APPLY(set_bio, SSL_set_bio)                                             \
   APPLY(set_ex_data, SSL_set_ex_data)                                     \
   APPLY(set_info_callback, SSL_set_info_callback)                         \
+  APPLY(set_options, SSL_set_options)                                     \
   APPLY(get_ex_data, SSL_get_ex_data)                                     \
   APPLY(set_psk_use_session_callback, SSL_set_psk_use_session_callback)   \
   APPLY(set_psk_find_session_callback, SSL_set_psk_find_session_callback) \

@@ -22,6 +22,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/tls/kernel_tls.hpp"
 #include "wire/tls/tls_certificates.hpp"
 #include "wire/tls/tls_error.hpp"
 #include "wire/tls/tls_library.hpp"
@@ -109,7 +110,12 @@ int TlsSession::Callbacks::read(BIO* bio, char* bytes, int size) {
   return static_cast<int>(part);
 }
 
-long TlsSession::Callbacks::control(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) {
+/// With SSL_OP_ENABLE_KTLS, OpenSSL offers each new key of the sending direction: `number` is not
+/// 0, and `pointer` is the kernel's structure. It makes the records itself if this declines.
+long TlsSession::Callbacks::control(BIO* bio, int command, long number, void* pointer) {
+  constexpr int kOffersKey = 72;  // BIO_CTRL_SET_KTLS, which its headers name otherwise
+  if (command == kOffersKey && number != 0)
+    session_of(bio).sending_key_ = KernelTlsKey::copy(pointer);
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
@@ -204,6 +210,7 @@ Result<void> TlsSession::begin(const TlsTerms& terms) {
   library_.set_bio(connection, bio, bio);  // the connection owns it now
   library_.set_ex_data(connection, kSessionIndex, this);
   library_.set_info_callback(connection, Callbacks::note_alert);
+  if (terms.tells_sending_key) library_.set_options(connection, SSL_OP_ENABLE_KTLS);
   if (is_server_) {
     library_.set_psk_find_session_callback(connection, Callbacks::find_key);
     library_.set_accept_state(connection);
@@ -433,6 +440,13 @@ Result<std::size_t> TlsSession::write(std::span<const iovec> pieces) {
     if (!sealed) return sealed.error();
   }
   return total;
+}
+
+std::optional<KernelTlsKey> TlsSession::take_sending_key() {
+  const bool unused = done_ && !failure_ && !closed_ && records_of_key_ == 0;
+  auto key = unused ? sending_key_ : std::nullopt;
+  sending_key_.reset();
+  return key;
 }
 
 void TlsSession::close() {

@@ -23,6 +23,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/tls/channel_key.hpp"
+#include "wire/tls/kernel_tls.hpp"
 
 // OpenSSL's types, without its headers.
 struct bio_st;
@@ -49,6 +50,8 @@ struct TlsTerms {
   std::string identity;
   ChannelKey key{};  ///< see channel_key()
   std::uint64_t records_per_key = kRecordsPerKey;
+  /// True: take_sending_key() will be called.
+  bool tells_sending_key = false;
   /// If it is not null, both ends prove themselves by certificates; identity and key are not used.
   std::shared_ptr<const TlsCertificates> certificates{};
   /// Client with certificates: the name or address that the server's certificate must have; empty:
@@ -90,6 +93,7 @@ class TlsSession {
   [[nodiscard]] bool peer_spoke_tls() const { return first_record_seen_; }
   /// Returns the name of the cipher suite, once done.
   [[nodiscard]] std::string cipher() const;
+  [[nodiscard]] std::uint64_t records_per_key() const { return records_per_key_; }
 
   /// Returns memory for ciphertext from the peer; write there, and then call add_input(). It is
   /// empty if more than kBufferSize bytes wait for read().
@@ -117,6 +121,11 @@ class TlsSession {
   /// Returns the ciphertext for the peer; call remove_output() with what was sent.
   [[nodiscard]] std::span<const std::byte> output() const { return output_.bytes(); }
   void remove_output(std::size_t size) { output_.remove(size); }
+
+  /// Returns the key of the sending direction, once, after the handshake and before write(). The
+  /// caller then makes all records: write() and close() may not be called any more, and what
+  /// output() holds later cannot be sent. Returns nullopt if there is none for the kernel.
+  [[nodiscard]] std::optional<KernelTlsKey> take_sending_key();
 
  private:
   struct FreeConnection {
@@ -162,6 +171,7 @@ class TlsSession {
   bool starved_ = false;      ///< OpenSSL wanted a record that was not there
   bool peer_closed_ = false;  ///< by close_notify
   int alert_ = -1;            ///< the peer's alert (RFC 8446 6), -1: none
+  std::optional<KernelTlsKey> sending_key_;
   std::optional<Error> failure_;
 };
 

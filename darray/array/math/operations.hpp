@@ -306,7 +306,8 @@ struct BitAnd : Bitwise {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
-    return static_cast<C>(element_cast<C>(a) & element_cast<C>(b));
+    // The plus makes numbers of truth values, which clang warns about otherwise.
+    return static_cast<C>(+element_cast<C>(a) & +element_cast<C>(b));
   }
 };
 
@@ -314,7 +315,8 @@ struct BitOr : Bitwise {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
-    return static_cast<C>(element_cast<C>(a) | element_cast<C>(b));
+    // The plus makes numbers of truth values, which clang warns about otherwise.
+    return static_cast<C>(+element_cast<C>(a) | +element_cast<C>(b));
   }
 };
 

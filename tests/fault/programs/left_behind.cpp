@@ -3,8 +3,10 @@
 // wait in with an error, and go on among themselves.
 //
 // Usage: left_behind WAY [fatal|handler]. WAY: what the others wait in; `cut`: in a receive, and
-// the second system does not die, but waits for the first one. `fatal`: the last process has
-// MPI_ERRORS_ARE_FATAL, so the job ends. `handler`: they have an error handler of their own.
+// the second system does not die, but waits for the first one; `open_window`, `open_file`: in a
+// receive, while all have an object together that cannot go on without the others. `fatal`: the
+// last process has MPI_ERRORS_ARE_FATAL, so the job ends. `handler`: they have an error handler of
+// their own.
 #include "impishim/ulfm.h"
 
 #include <mpi.h>
@@ -23,6 +25,7 @@ namespace {
 
 constexpr int kLostSystem = 1;
 constexpr int kTag = 7;
+constexpr int kReadyTag = 12;
 int errors_handled = 0;
 
 struct World {
@@ -119,81 +122,107 @@ void receive_from(int from) {
   expect_loss(MPI_Recv(&value, 1, MPI_INT, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-/// Waits for the lost system in the way that the test names, until the call returns an error.
-void wait_for_lost(const World& world, const std::string& way) {
-  const int lost = world.lost.front();
+using Ways = std::map<std::string, std::function<void()>>;
+
+/// What the ways send and receive.
+struct Buffers {
   int value = 0;
-  const int one = 1;
-  std::vector<char> large(4U << 20U);
-  const std::map<std::string, std::function<void()>> ways {
-    {"recv", [&] { receive_from(lost); }}, {"cut", [&] { receive_from(lost); }},
-        {"probe", [&] { expect_loss(MPI_Probe(lost, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); }},
-        {"mprobe",
-         [&] {
-           MPI_Message message = MPI_MESSAGE_NULL;
-           expect_loss(
-               MPI_Mprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
-         }},
-        {"iprobe",
-         [&] {
-           int flag = 0;
-           int code = MPI_SUCCESS;
-           while (code == MPI_SUCCESS)
-             code = MPI_Iprobe(lost, kTag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-           expect_loss(code);
-         }},
-        {"ssend", [&] { expect_loss(MPI_Ssend(&value, 1, MPI_INT, lost, 8, MPI_COMM_WORLD)); }},
-        {"send",
-         [&] {
-           expect_loss(MPI_Send(large.data(), static_cast<int>(large.size()), MPI_CHAR, lost, 8,
-                                MPI_COMM_WORLD));
-         }},
-        {"waitall",
-         [&] {
-           std::array<MPI_Request, 2> requests{};
-           std::array<MPI_Status, 2> statuses{};
-           MPI_Irecv(&value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &requests[0]);
-           MPI_Isend(large.data(), static_cast<int>(large.size()), MPI_CHAR, lost, 8,
-                     MPI_COMM_WORLD, &requests[1]);
-           const int code = MPI_Waitall(2, requests.data(), statuses.data());
-           expect_loss(code_in(code, statuses[0]));
-           expect_loss(code_in(code, statuses[1]));
-         }},
-        {"test",
-         [&] {
-           MPI_Request request = MPI_REQUEST_NULL;
-           MPI_Irecv(&value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &request);
-           int flag = 0;
-           int code = MPI_SUCCESS;
-           while (flag == 0 && code == MPI_SUCCESS)
-             code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-           expect_loss(code);
-         }},
-        {"any", [&] { wait_for_any(world); }},
-        {"allreduce",
-         [&] {
-           expect_loss(MPI_Allreduce(&one, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-           expect_loss(MPI_Barrier(MPI_COMM_WORLD));
-         }},
-        {"ibarrier",
-         [&] {
-           MPI_Request request = MPI_REQUEST_NULL;
-           int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
-           if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
-           expect_loss(code);
-         }},
-        {"dup",
-         [&] {
-           MPI_Comm made = MPI_COMM_NULL;
-           expect_loss(MPI_Comm_dup(MPI_COMM_WORLD, &made));
-         }},
+  int one = 1;
+  std::vector<char> large = std::vector<char>(4U << 20U);
+  [[nodiscard]] int large_size() const { return static_cast<int>(large.size()); }
+};
+
+/// Returns the ways to wait in a receive or a probe.
+Ways ways_of_receives(const World& world, Buffers& use) {
+  const int lost = world.lost.front();
+  return {
+      {"recv", [lost] { receive_from(lost); }},
+      {"probe", [lost] { expect_loss(MPI_Probe(lost, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); }},
+      {"mprobe",
+       [] {
+         MPI_Message message = MPI_MESSAGE_NULL;
+         expect_loss(MPI_Mprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+       }},
+      {"iprobe",
+       [lost] {
+         int flag = 0;
+         int code = MPI_SUCCESS;
+         while (code == MPI_SUCCESS)
+           code = MPI_Iprobe(lost, kTag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+         expect_loss(code);
+       }},
+      {"test",
+       [lost, &use] {
+         MPI_Request request = MPI_REQUEST_NULL;
+         MPI_Irecv(&use.value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &request);
+         int flag = 0;
+         int code = MPI_SUCCESS;
+         while (flag == 0 && code == MPI_SUCCESS)
+           code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+         expect_loss(code);
+       }},
+      {"any", [&world] { wait_for_any(world); }},
+  };
+}
+
+/// Returns the ways to wait in a send.
+Ways ways_of_sends(const World& world, Buffers& use) {
+  const int lost = world.lost.front();
+  return {
+      {"ssend",
+       [lost, &use] { expect_loss(MPI_Ssend(&use.value, 1, MPI_INT, lost, 8, MPI_COMM_WORLD)); }},
+      {"send",
+       [lost, &use] {
+         expect_loss(
+             MPI_Send(use.large.data(), use.large_size(), MPI_CHAR, lost, 8, MPI_COMM_WORLD));
+       }},
+      {"waitall",
+       [lost, &use] {
+         std::array<MPI_Request, 2> requests{};
+         std::array<MPI_Status, 2> statuses{};
+         MPI_Irecv(&use.value, 1, MPI_INT, lost, kTag, MPI_COMM_WORLD, &requests[0]);
+         MPI_Isend(use.large.data(), use.large_size(), MPI_CHAR, lost, 8, MPI_COMM_WORLD,
+                   &requests[1]);
+         const int code = MPI_Waitall(2, requests.data(), statuses.data());
+         expect_loss(code_in(code, statuses[0]));
+         expect_loss(code_in(code, statuses[1]));
+       }},
+  };
+}
+
+/// Returns the ways to wait in a collective call that makes nothing.
+Ways ways_of_collectives(Buffers& use) {
+  return {
+      {"allreduce",
+       [&use] {
+         expect_loss(MPI_Allreduce(&use.one, &use.value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+         expect_loss(MPI_Barrier(MPI_COMM_WORLD));
+       }},
+      {"ibarrier",
+       [] {
+         MPI_Request request = MPI_REQUEST_NULL;
+         int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
+         if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+         expect_loss(code);
+       }},
+  };
+}
+
+/// Returns the ways to wait while a communicator or a window is made.
+Ways ways_of_creations(Buffers& use) {
+  return {
+    {"dup",
+     [] {
+       MPI_Comm made = MPI_COMM_NULL;
+       expect_loss(MPI_Comm_dup(MPI_COMM_WORLD, &made));
+     }},
         {"split",
-         [&] {
+         [] {
            MPI_Comm made = MPI_COMM_NULL;
            expect_loss(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made));
          }},
         {"group",
-         [&] {
+         [] {
            MPI_Group all = MPI_GROUP_NULL;
            MPI_Comm made = MPI_COMM_NULL;
            MPI_Comm_group(MPI_COMM_WORLD, &all);
@@ -202,22 +231,33 @@ void wait_for_lost(const World& world, const std::string& way) {
          }},
 #if MPI_VERSION >= 4
         {"from_group",
-         [&] {
+         [] {
            MPI_Group all = MPI_GROUP_NULL;
            MPI_Comm made = MPI_COMM_NULL;
            MPI_Comm_group(MPI_COMM_WORLD, &all);
            MPI_Comm_create_from_group(all, "left behind", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
          }},
 #endif
-        {"window", [&] {
+        {"window", [&use] {
            MPI_Win window = MPI_WIN_NULL;
-           MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+           MPI_Win_create(&use.value, sizeof(use.value), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
            MPI_Barrier(MPI_COMM_WORLD);
            MPI_Win_fence(0, window);
          }},
   };
-  if (!ways.contains(way)) give_up("this MPI library has no such function", 0, way.c_str());
-  ways.at(way)();
+}
+
+/// Waits for the lost system in the way that the test names, until the call returns an error.
+void wait_for_lost(const World& world, const std::string& way) {
+  Buffers use;
+  for (Ways ways : {ways_of_receives(world, use), ways_of_sends(world, use),
+                    ways_of_collectives(use), ways_of_creations(use)}) {
+    const auto found = ways.find(way);
+    if (found == ways.end()) continue;
+    found->second();
+    return;
+  }
+  give_up("this MPI library has no such function", 0, way.c_str());
 }
 
 /// Makes a communicator of the survivors, and uses it.
@@ -256,6 +296,15 @@ bool go_on(const World& world) {
   return from == (rank + others - 1) % others && sum == others * (others - 1) / 2;
 }
 
+/// Dies, or waits for the process of this system that dies.
+void die(const World& world) {
+  if (world.rank != world.lost.front()) pause();
+  // The others say so before they wait. If they do not wait yet, their calls find the loss.
+  for (int other = 0; other < world.size - static_cast<int>(world.lost.size()); ++other)
+    MPI_Recv(nullptr, 0, MPI_INT, MPI_ANY_SOURCE, kReadyTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  raise(SIGKILL);
+}
+
 void count_error(MPI_Comm* /*comm*/, int* /*code*/, ...) { ++errors_handled; }
 
 }  // namespace
@@ -269,6 +318,13 @@ int main(int argc, char** argv) {
   if (mode == "handler") MPI_Comm_create_errhandler(count_error, &handler);
   if (mode != "fatal" || world.rank != world.size - 1)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  int memory = 0;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_File file = MPI_FILE_NULL;
+  if (way == "open_window")
+    MPI_Win_create(&memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  if (way == "open_file")
+    MPI_File_open(MPI_COMM_WORLD, argv[0], MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
   MPI_Barrier(MPI_COMM_WORLD);
   if (world.system == kLostSystem && way == "cut") {
     std::printf("left behind: rank %d waits\n", world.rank);
@@ -278,13 +334,10 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
-  if (world.system == kLostSystem) {
-    // So that most of the others wait when it comes; the rest may be early.
-    usleep(300'000);
-    if (world.rank == world.lost.front()) raise(SIGKILL);
-    pause();
-  }
-  wait_for_lost(world, way);
+  if (world.system == kLostSystem) die(world);
+  if (way != "cut") MPI_Send(nullptr, 0, MPI_INT, world.lost.front(), kReadyTag, MPI_COMM_WORLD);
+  const bool receives = way == "cut" || way == "open_window" || way == "open_file";
+  wait_for_lost(world, receives ? "recv" : way);
   const bool went_on = go_on(world) && (mode != "handler" || errors_handled > 0);
   std::printf("left behind: rank %d %s\n", world.rank, went_on ? "went on" : "failed");
   std::fflush(stdout);
