@@ -67,7 +67,8 @@ class Terminal:
             dead, status = self.tmux(
                 "display-message", "-p", "#{pane_dead} #{pane_dead_status}"
             ).partition(" ")[::2]
-            if dead == "1":
+            # The end of its output may be known before its status.
+            if dead == "1" and status.strip():
                 return status.strip()
             time.sleep(0.1)
         raise AssertionError("not over: " + self.screen())
