@@ -34,6 +34,7 @@ MAY_INCLUDE = {
 INNER = {
     "wire": {
         "base": "",
+        "monitor": "base",
         "data": "base",
         "packet": "base",
         "channel": "base packet",
@@ -46,7 +47,7 @@ INNER = {
         "connect": "base packet topology channel resume tls relay fabric",
         "reconnect": "base packet topology channel resume tls relay connect",
         "port": "base packet topology channel connect",
-        "startup": "base data packet topology channel tls relay",
+        "startup": "base monitor data packet topology channel tls relay",
         "link": "base packet channel",
         "message": "base data topology link",
         "peer": "base data packet topology channel link message",
@@ -56,7 +57,8 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
-        "launch": "base packet channel tls topology connect port startup",
+        "watch": "base monitor channel engine startup tls",
+        "launch": "base monitor watch packet channel tls topology connect port startup",
     },
     "collectives": {
         "core": "",
@@ -73,6 +75,7 @@ INNER = {
         "error": "handle job",
         "group": "handle values job error",
         "request": "handle values job datatype error",
+        "monitor": "handle values job error group request",
         "completion": "handle values job datatype error request",
         "pt2pt": "handle values job datatype error request completion",
         "coll": "handle values job datatype error request completion",
@@ -84,7 +87,7 @@ INNER = {
         "topo": "handle values job error request completion coll comm",
         "tool": "handle values job",
         "entry": "handle values job error request completion pt2pt coll comm",
-        "startup": "handle values job datatype error request completion comm rma dynamic tool entry",
+        "startup": "handle values job datatype error request monitor completion comm rma dynamic tool entry",
     },
     "darray": {
         "base": "",

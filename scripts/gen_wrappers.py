@@ -13,6 +13,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "lib"))
+from recorded_functions import recorded_body, recording_of  # noqa: E402
 from mpi_functions import (  # noqa: E402
     BLOCKING,
     FILE_ACCESS,
@@ -30,7 +31,7 @@ SHORT_WAYS = ("intercept_fast", "intercept_start")  # of fast_path.hpp
 FILES = 8  # wrappers are spread over so many files, to build in parallel
 
 
-def short_way_wrapper(function):
+def short_way_wrapper(function, recording):
     """All ways are calls with the wrapper's own arguments, which stay where they are: the compiler
     makes jumps of them. What only starts a message does not look at the job before fast_path::X
     finds that it does not stay inside this system."""
@@ -46,79 +47,101 @@ def short_way_wrapper(function):
             f"  if (job == nullptr) return vendor::raw::{name}({args});\n"
         )
         fast_args, joined = function.passed("*job"), ""
-    return (
+    recorded, record = "", ""
+    if recording is not None:
+        arguments = function.declared("const Job* job") if fast_args != args else declared
+        body = recorded_body(recording, function, f"fast_path::{name}({fast_args})")
+        recorded = f"[[gnu::cold, gnu::noinline]] static {function.result} recorded_{name}({arguments}) {{\n{body}\n}}\n"
+        passed = function.passed("job") if fast_args != args else args
+        record = f"if (calls_are_recorded()) [[unlikely]] return recorded_{name}({passed}); "
+    return recorded + (
         f"[[gnu::cold, gnu::noinline]] static {function.result} inside_vendor_{name}({declared}) {{\n"
         f"  return {joined}in_fortran_layer(caller_inside_vendor) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
         f'extern "C" __attribute__((visibility("default"))) {function.result} {function.name}({declared}) {{\n'
         f"{find_job}"
-        f"  if (vendor_depth.value() == 0) [[likely]] return fast_path::{name}({fast_args});\n"
+        f"  if (vendor_depth.value() == 0) [[likely]] {{ {record}return fast_path::{name}({fast_args}); }}\n"
         f"  caller_inside_vendor = __builtin_return_address(0);\n"
         f"  return inside_vendor_{name}({args});\n}}\n"
     )
 
 
-def wrapper(function, nonblocking):
+def joined_lines(function, nonblocking):
+    """What a call of the user's does in a joined job, which `job` points to."""
     name, args = function.short, function.passed()
-    lines = [
-        f'extern "C" __attribute__((visibility("default"))) {function.result} '
-        f"{function.name}({function.declared()}{', ...' if function.variadic else ''}) {{"
-    ]
     give = "" if function.result == "void" else "return "
-    if function.fate in SHORT_WAYS:
-        lines = [short_way_wrapper(function)]
-    elif function.fate == "always":
-        lines.append(f"  {give}calls::{name}({args});")
-    elif function.fate in ("intercept", "collective", "file_access"):
+    lines = []
+    if function.fate in ("intercept", "collective", "file_access"):
         if nulls := function.made_null(("MPI_Comm",)):
             any_spans = " || ".join(
                 f"spanning(job, {comm}) != nullptr" for comm in function.values_of("MPI_Comm")
             )
-            lines.append("  if (Job* job = called_by_user(); job != nullptr) {")
             lines.append(f"    if ({any_spans}) {{ {nulls}}}")
-            lines.append(f"    {give}calls::{name}({function.passed('*job')});\n  }}")
-        else:
+        return lines + [f"    {give}calls::{name}({function.passed('*job')});"]
+    if function.fate == "refuse":
+        for comm in function.values_of("MPI_Comm"):
             lines.append(
-                f"  if (Job* job = called_by_user(); job != nullptr) {give}calls::{name}({function.passed('*job')});"
+                f'    if (spanning(job, {comm}) != nullptr) {{ {function.made_null()}{give}refuse({comm}, "{function.name}"); }}'
             )
-        lines.append(f"  {give}vendor::raw::{name}({args});")
+        for request in function.values_of("MPI_Request"):
+            lines.append(
+                f'    if (is_own_request({request})) {give}refuse(MPI_COMM_WORLD, "{function.name}");'
+            )
+        for group in function.values_of("MPI_Group"):
+            lines.append(f'    if (is_own_group({group})) {give}refuse_group("{function.name}");')
+        for message in function.messages():
+            lines.append(
+                f'    if (is_own_message(*{message})) {give}refuse(MPI_COMM_WORLD, "{function.name}");'
+            )
+        for kind, (check, refusal) in INPUTS.items():
+            for array, count in function.arrays_of(kind):
+                each = f"{array}[place]"
+                lines.append(
+                    f"    for (MPI_Count place = 0; place < {count}; ++place) {{\n"
+                    f"      if ({check.format(each)}) {give}{refusal.format(each, json.dumps(function.name))};\n    }}"
+                )
+    if function.fate == "refuse_joined":
+        refusal = f'refuse_joined("{function.name}", {json.dumps(function.reason)})'
+        return lines + [f"    {function.made_null()}{give}{refusal};"]
+    blocks = name in nonblocking or BLOCKING.match(function.name)
+    call = f"native::{name}({function.passed('*job')})" if blocks else f"vendor::{name}({args})"
+    return lines + [f"    {give}{call};"]
+
+
+def long_way_wrapper(function, nonblocking, recording):
+    name, args, lines = function.short, function.passed(), []
+    give = "" if function.result == "void" else "return "
+    variadic = ", ..." if function.variadic else ""
+    joined = joined_lines(function, nonblocking)
+    if recording is not None:
+        declared, passed = function.declared("[[maybe_unused]] Job* job"), function.passed("job")
+        lines.append(f"static inline {function.result} joined_{name}({declared}) {{")
+        lines += joined + ["}"]
+        lines.append(
+            f"[[gnu::cold, gnu::noinline]] static {function.result} recorded_{name}({declared}) {{"
+        )
+        lines += [recorded_body(recording, function, f"joined_{name}({passed})"), "}"]
+        joined = [
+            f"    if (calls_are_recorded()) [[unlikely]] return recorded_{name}({passed});",
+            f"    return joined_{name}({passed});",
+        ]
+    lines.append(
+        f'extern "C" __attribute__((visibility("default"))) {function.result} '
+        f"{function.name}({function.declared()}{variadic}) {{"
+    )
+    if function.fate == "always":
+        return lines + [f"  {give}calls::{name}({args});", "}"]
+    lines.append("  if (Job* job = called_by_user(); job != nullptr) {")
+    return lines + joined + ["  }", f"  {give}vendor::raw::{name}({args});", "}"]
+
+
+def wrapper(function, nonblocking):
+    recording = None
+    if function.fate not in ("always", "refuse_joined") and function.result == "int":
+        recording = recording_of(function, nonblocking)
+    if function.fate in SHORT_WAYS:
+        lines = [short_way_wrapper(function, recording)]
     else:
-        blocks = name in nonblocking or BLOCKING.match(function.name)
-        call = f"native::{name}({function.passed('*job')})" if blocks else f"vendor::{name}({args})"
-        lines.append("  if (Job* job = called_by_user(); job != nullptr) {")
-        if function.fate == "refuse":
-            for comm in function.values_of("MPI_Comm"):
-                lines.append(
-                    f'    if (spanning(job, {comm}) != nullptr) {{ {function.made_null()}{give}refuse({comm}, "{function.name}"); }}'
-                )
-            for request in function.values_of("MPI_Request"):
-                lines.append(
-                    f'    if (is_own_request({request})) {give}refuse(MPI_COMM_WORLD, "{function.name}");'
-                )
-            for group in function.values_of("MPI_Group"):
-                lines.append(
-                    f'    if (is_own_group({group})) {give}refuse_group("{function.name}");'
-                )
-            for message in function.messages():
-                lines.append(
-                    f'    if (is_own_message(*{message})) {give}refuse(MPI_COMM_WORLD, "{function.name}");'
-                )
-            for kind, (check, refusal) in INPUTS.items():
-                for array, count in function.arrays_of(kind):
-                    each = f"{array}[place]"
-                    lines.append(
-                        f"    for (MPI_Count place = 0; place < {count}; ++place) {{\n"
-                        f"      if ({check.format(each)}) {give}{refusal.format(each, json.dumps(function.name))};\n    }}"
-                    )
-        if function.fate == "refuse_joined":
-            lines.append(
-                f'    {function.made_null()}{give}refuse_joined("{function.name}", {json.dumps(function.reason)});'
-            )
-        else:
-            lines.append(f"    {give}{call};")
-        lines.append("  }")
-        lines.append(f"  {give}vendor::raw::{name}({args});")
-    if function.fate not in SHORT_WAYS:
-        lines.append("}")
+        lines = long_way_wrapper(function, nonblocking, recording)
     lines.append(
         f'extern "C" __attribute__((visibility("default"), alias("{function.name}"))) {function.result} '
         f"P{function.name}({function.declared()}{', ...' if function.variadic else ''});"
@@ -338,6 +361,7 @@ def main():
         '#include "shim/entry_points.hpp"',
         '#include "shim/entry/fast_path.hpp"',
         '#include "shim/job/job.hpp"',
+        '#include "shim/monitor/recorded_call.hpp"',
         '#include "shim/native.hpp"',
         '#include "shim/handle/own_handle.hpp"',
         '#include "shim/error/refusal.hpp"',

@@ -84,6 +84,27 @@ struct impishim_shuffle_statistics {
 };
 
 /**
+ * Settings of the log of this process, which writes about shuffles in the area "shuffle". Each text
+ * has the form of the environment variable that is named; null keeps the setting.
+ */
+struct impishim_log_options {
+  const char* levels;         /**< what is recorded (IMPISHIM_LOG) */
+  const char* file;           /**< the prefix of the file of each process (IMPISHIM_LOG_FILE) */
+  const char* standard_error; /**< what standard error shows of it (IMPISHIM_LOG_STDERR) */
+  const char* ranks;          /**< the processes that record it (IMPISHIM_LOG_RANKS) */
+  const char* buffer;         /**< bytes in memory, written at a failure (IMPISHIM_LOG_BUFFER) */
+};
+
+/**
+ * Changes the settings of the log. It may be called at any time, and by several threads.
+ *
+ * @param options the settings to change
+ * @return MPI_SUCCESS, or MPI_ERR_ARG for a null pointer or a wrong text; the function names the
+ * text on standard error, and changes nothing
+ */
+int impishim_configure_log(const struct impishim_log_options* options) IMPISHIM_OPTIONAL;
+
+/**
  * Sets the options to their defaults and to the values of the environment variables.
  *
  * @param[out] options the options

@@ -7,7 +7,7 @@ demo_packages=(netpipe-mpich2 openmpi-bin libopenmpi-dev)
 demo_darray_packages=(openmpi-bin libopenmpi-dev libpng-dev)
 test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2 nftables
                libscalapack-mpich-dev libscalapack-openmpi-dev libhdf5-mpich-dev libhdf5-openmpi-dev hdf5-tools
-               libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py)
+               libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py tmux)
 # MPICH's test programs: apt-get source takes the tarball as it is.
 conformance_packages=(openmpi-bin libopenmpi-dev gfortran make xz-utils)
 bench_packages=(iperf3 openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-openmpi-dev)

@@ -22,6 +22,7 @@
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/values/failure_notice.hpp"
+#include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -217,6 +218,8 @@ void CollectiveQueue::break_communicator(Job& job, FailureNotice cause) {
 void CollectiveQueue::end_first(Job& job) {
   const std::shared_ptr<QueuedCollective> first = std::move(waiting_.front());
   waiting_.pop_front();
+  log(LogArea::kCollectives, LogLevel::kDebug, "{} is complete: number {} on context {}",
+      first->call.function(), first->number, first->call.communicator().context);
   if (first->outstanding) {
     job.outstanding.remove(*this);
     job.needs_caller.fetch_sub(1, std::memory_order_relaxed);
@@ -230,6 +233,8 @@ void CollectiveQueue::enter(Job& job, const std::shared_ptr<QueuedCollective>& q
     waiting_.push_back(queued);
     failures_.called(queued->number, queued->call.signature());
   }
+  log(LogArea::kCollectives, LogLevel::kDebug, "{} begins: number {} on context {}",
+      queued->call.function(), queued->number, queued->call.communicator().context);
   if (!queued->outstanding) return;
   // No thread may block in the vendor's MPI meanwhile, since only application threads progress
   // collectives.

@@ -128,7 +128,8 @@ void follow_error_handler(Job& job) {
   if (!job.server) return;
   auto told = job.server->tell_going_on(survives);
   // The server has ended, or will see that this system goes on without it.
-  if (!told) log(LogLevel::kDebug, "cannot tell the server: {}", told.error().text);
+  if (!told)
+    log(LogArea::kCollectives, LogLevel::kDebug, "cannot tell the server: {}", told.error().text);
 }
 
 namespace calls {

@@ -171,8 +171,9 @@ void WaitPolicy::tell_if_stalled(Job& job) {
   if (resting_since_ == std::chrono::steady_clock::time_point()) resting_since_ = now;
   if (told_ || now - resting_since_ < std::chrono::seconds(job.diagnostics.stall_seconds)) return;
   told_ = true;
-  log_line(LogLevel::kWarn, fmt::format("an MPI call has waited for {} s; {}",
-                                        job.diagnostics.stall_seconds, job.engine->report()));
+  log_line(LogArea::kShim, LogLevel::kWarn,
+           fmt::format("an MPI call has waited for {} s; {}", job.diagnostics.stall_seconds,
+                       job.engine->report()));
 }
 
 int poll_native(Job& job, MPI_Request request) {

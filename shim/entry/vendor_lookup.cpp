@@ -97,7 +97,7 @@ void* resolve(const char* name) {
   if (void* found = find_apart(name); found != nullptr) return found;
   // A few functions exist under one name only: "PMPI_X" without its P.
   if (void* found = find(name + 1, IMPISHIM_VENDOR_SONAME); found != nullptr) return found;
-  log(LogLevel::kError,
+  log(LogArea::kShim, LogLevel::kError,
       "the MPI library has no function {}: is this libimpishim.so built for it? It was built "
       "for " IMPISHIM_VENDOR_SONAME,
       name + 1);
@@ -106,7 +106,7 @@ void* resolve(const char* name) {
 
 void* resolve_fortran(const char* name) {
   if (void* found = find(name, fortran_layer_path()); found != nullptr) return found;
-  log(LogLevel::kError,
+  log(LogArea::kShim, LogLevel::kError,
       "the MPI's Fortran library has no function {}: is this libimpishim.so built for it?", name);
   std::abort();
 }

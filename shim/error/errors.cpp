@@ -183,7 +183,8 @@ std::optional<int> own_error_class(int code) {
 }
 
 void end_job(int code, std::string_view text) {
-  if (!text.empty()) log_line(LogLevel::kError, text);
+  if (!text.empty()) log_line(LogArea::kShim, LogLevel::kError, text);
+  write_log_buffer();
   Job* job = the_job.load(std::memory_order_acquire);
   if (job != nullptr && job->engine != nullptr) announce_end(*job, code, std::string(text));
   let_launcher_read();

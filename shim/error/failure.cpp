@@ -61,11 +61,13 @@ void let_launcher_read() {
 }
 
 void write_final_message(const std::string& text) {
-  log_line(LogLevel::kError, text);
+  log_line(LogArea::kShim, LogLevel::kError, text);
+  write_log_buffer();
   let_launcher_read();
 }
 
 void end_after_failure(Job& job) {
+  write_log_buffer();
   print_once(job, *job.engine->failure());
   const int code = exit_code(job);
   vendor::Abort(MPI_COMM_WORLD, code);
@@ -73,6 +75,7 @@ void end_after_failure(Job& job) {
 }
 
 void exit_after_failure(const Job& job, const Error& failure) {
+  write_log_buffer();
   print_once(job, failure);
   _exit(exit_code(job));
 }

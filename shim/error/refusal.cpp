@@ -28,7 +28,7 @@ int raise_refusal(MPI_Comm comm, int error_class, std::string_view function,
   // A handler that ends the job prints the same text.
   if (is_first_refusal(function) && !ends_job(comm)) {
     log_line(
-        LogLevel::kError,
+        LogArea::kShim, LogLevel::kError,
         fmt::format("{}: {}. The call has failed, and its error code says so; this line comes once",
                     function, text));
   }

@@ -42,7 +42,7 @@ void HandleAddresses::make_readable(std::uint32_t index) {
     auto* memory = reinterpret_cast<std::byte*>(base_ + first * kStride);
     if (first >= kMaxOwnHandles ||
         mprotect(memory, kAtOnce * kStride, PROT_READ | PROT_WRITE) != 0) {
-      log(LogLevel::kError, "no memory for handle {} of {}", index, kMaxOwnHandles);
+      log(LogArea::kShim, LogLevel::kError, "no memory for handle {} of {}", index, kMaxOwnHandles);
       std::abort();
     }
     for (std::uint32_t each = 0; each < kAtOnce; ++each) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
@@ -61,6 +62,8 @@ Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicat
   const MutexLock lock(mutex_);
   Communicator* made = owned_.emplace_back(std::move(communicator)).get();
   by_handle_.insert(made->handle, *made);
+  log(LogArea::kShim, LogLevel::kDebug, "a communicator of {} processes: context {}, rank {} here",
+      made->size(), made->context, made->rank);
   return made;
 }
 
@@ -72,6 +75,8 @@ void CommunicatorTable::show(Communicator& communicator) {
 
 void CommunicatorTable::retire(Communicator& communicator) {
   const MutexLock lock(mutex_);
+  log(LogArea::kShim, LogLevel::kDebug, "the communicator with context {} is freed",
+      communicator.context);
   retired_.push_back(&communicator);
   retired_count_.store(retired_.size(), std::memory_order_relaxed);
 }

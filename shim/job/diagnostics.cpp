@@ -121,8 +121,9 @@ void write_statistics(Job& job) {
   auto written = write_file(path, statistics_of(job, job.engine->counters()));
   // The user has requested the statistics, so this warning is printed at every log level.
   if (!written)
-    log_line(LogLevel::kWarn, fmt::format("cannot write the statistics to {} (IMPISHIM_STATS): {}",
-                                          path, written.error().text));
+    log_line(LogArea::kShim, LogLevel::kWarn,
+             fmt::format("cannot write the statistics to {} (IMPISHIM_STATS): {}", path,
+                         written.error().text));
 }
 
 }  // namespace impishim::shim

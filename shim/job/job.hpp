@@ -46,6 +46,10 @@
 #include "wire/topology/current_map.hpp"
 #include "wire/window/window_service.hpp"
 
+namespace impishim::wire {
+class MonitorThread;
+}
+
 namespace impishim::shim {
 
 class ConnectedJobs;
@@ -75,6 +79,8 @@ struct Job {
   /// process is its own server, which must outlive the connection.
   std::unique_ptr<wire::OwnServer> own_server;
   std::optional<wire::ServerConnection> server;
+  /// Null without IMPISHIM_MONITOR. Shared, so that the type is needed only where it is made.
+  std::shared_ptr<wire::MonitorThread> monitor;
 
   // Objects behind the user's handles. Communicators and requests refer to those before them.
   HandleUses<MPI_Datatype> datatype_uses;  ///< by collectives in progress

@@ -81,7 +81,7 @@ void StandWatch::watch(Job& job, std::uint64_t stand) {
   const std::string text = text_of(job, *call_.load(std::memory_order_relaxed));
   if (text.empty() || changes_.load() != stand) return;
   told_ = true;
-  log_line(LogLevel::kWarn, text);
+  log_line(LogArea::kShim, LogLevel::kWarn, text);
 }
 
 }  // namespace impishim::shim

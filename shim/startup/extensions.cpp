@@ -42,6 +42,8 @@ IMPISHIM_PUBLIC int impishim_get_hops(impishim_hops* hops) {
 
 IMPISHIM_PUBLIC int impishim_dump_state() {
   const impishim::shim::Job* job = impishim::shim::joined();
-  if (job != nullptr) impishim::log_line(impishim::LogLevel::kInfo, job->engine->report());
+  if (job != nullptr)
+    impishim::log_line(impishim::LogArea::kStartup, impishim::LogLevel::kInfo,
+                       job->engine->report());
   return MPI_SUCCESS;
 }

@@ -26,14 +26,18 @@
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
 #include "shim/job/lost_systems.hpp"
+#include "shim/monitor/recorded_call.hpp"
 #include "shim/startup/init.hpp"
+#include "shim/startup/monitoring.hpp"
 #include "shim/startup/session.hpp"
 #include "shim/tool/tool_state.hpp"
 #include "shim/tool/vendor_settings.hpp"
 #include "shim/values/mpi_library.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
+#include "wire/watch/monitor_thread.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -48,6 +52,8 @@ void forget_job_in_child() {
   job->engine->close_in_forked_child();
   if (job->server) job->server->close_in_forked_child();
   if (job->reconnector) job->reconnector->close_in_forked_child();
+  the_recorder.store(nullptr);
+  if (job->monitor) job->monitor->close_in_forked_child();
   restore_signal(job->diagnostics);
 }
 
@@ -102,6 +108,7 @@ void join_if_asked(bool answer) {
     joined_job.receive_sources = ReceiveSources(ranks_inside.offset());
   }
   ToolState::instance().keep_settings(joined_job);
+  start_monitoring(joined_job, *request);
   if (answer) answer_signals(joined_job);
   follow_error_handler(joined_job);
 }
@@ -213,6 +220,7 @@ int Finalize(Job& job) {
 }
 
 int Abort(Job& job, MPI_Comm comm, int errorcode) {
+  write_log_buffer();
   announce_end(job, errorcode,
                fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
   let_launcher_read();

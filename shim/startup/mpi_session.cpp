@@ -65,7 +65,7 @@ int join_for_session(MPI_Info info) {
 /// Reports that the job has been left. The vendor's error handlers do not work any more.
 int refuse_after_end(MPI_Errhandler errhandler) {
   log_line(
-      LogLevel::kError,
+      LogArea::kStartup, LogLevel::kError,
       "MPI_Session_init: this process has left the joined job in MPI_Finalize: make the session "
       "before MPI_Finalize");
   if (errhandler == MPI_ERRORS_ARE_FATAL) _exit(1);

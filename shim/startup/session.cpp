@@ -22,6 +22,7 @@
 #include "shim/request/request.hpp"
 #include "shim/startup/host_connections.hpp"
 #include "shim/startup/job_agreement.hpp"
+#include "shim/startup/monitoring.hpp"
 #include "shim/startup/native_exchange.hpp"
 #include "shim/startup/system_plan.hpp"
 #include "shim/vendor.hpp"
@@ -74,7 +75,8 @@ void set_limits(const JobSettings& settings, Job& job) {
 void start_engine(const JobSettings& settings, Job& job,
                   std::vector<wire::HostChannel> host_channels,
                   std::vector<wire::LocalChannel> local_channels) {
-  set_log_name(fmt::format("impishim: rank {}", job.here));
+  set_log_name(fmt::format("impishim: rank {}", job.here), fmt::format("{}", job.here));
+  set_log_place(job.client, job.here);
   const auto& clients = job.map.clients();
   wire::EngineOptions options;
   options.job = job.map.now();
@@ -95,8 +97,8 @@ void start_engine(const JobSettings& settings, Job& job,
       [&job] { return job.stand_watch.tick(job); },
       // The thread that initialises MPI.
       [depth = &vendor_depth] { return depth->call(); });
-  log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job.map.size(),
-      clients.size(), job.map.hosts().size());
+  log(LogArea::kStartup, LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts",
+      job.map.size(), clients.size(), job.map.hosts().size());
 }
 
 /// Connects this process to the others of the job, and starts its engine.
@@ -178,6 +180,7 @@ Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level)
 void leave(Job& job) {
   write_statistics(job);
   sleeping_barrier(job.private_comm);
+  stop_monitoring(job);
   job.progress.reset();
   job.reconnector.reset();
   job.connected_jobs_owner.reset();
@@ -185,7 +188,7 @@ void leave(Job& job) {
   job.files_owner.reset();
   if (job.server) {
     auto finished = job.server->finish(time_to_return(job));
-    if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);
+    if (!finished) log(LogArea::kStartup, LogLevel::kWarn, "{}", finished.error().text);
   }
   job.own_server.reset();
   release_ended(job);

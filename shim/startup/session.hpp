@@ -38,6 +38,7 @@ struct JobSettings {
   std::string address;          ///< IMPISHIM_HOST_ADDRESS; empty: determined automatically
   std::string listen_address;   ///< IMPISHIM_LISTEN_ADDRESS; empty: the host's address
   wire::PortRange ports;        ///< IMPISHIM_PORT
+  bool monitor = false;         ///< IMPISHIM_MONITOR=on
   bool split_world = false;     ///< IMPISHIM_WORLD=split
   bool poll_native = false;     ///< IMPISHIM_NATIVE_COLLECTIVES=polled
   std::string wire_format;      ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide

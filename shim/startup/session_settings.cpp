@@ -14,6 +14,7 @@
 #include "collectives/core/select.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/startup/session.hpp"
+#include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/channel/tcp_options.hpp"
@@ -133,6 +134,19 @@ Result<void> read_streams(JobSettings& request) {
              "be 0");
 }
 
+/// Reads IMPISHIM_MONITOR. The server must be one that others reach.
+Result<void> read_monitor(JobSettings& request) {
+  const char* text = secure_getenv("IMPISHIM_MONITOR");
+  if (text == nullptr) return {};
+  request.monitor = std::strcmp(text, "on") == 0;
+  if (!request.monitor && std::strcmp(text, "off") != 0)
+    return bad("IMPISHIM_MONITOR", text, "use on, or off (default)");
+  if (request.monitor && request.server.empty())
+    return bad("IMPISHIM_MONITOR", text,
+               "nobody can ask through the server of IMPISHIM_SERVER=self; unset one of the two");
+  return {};
+}
+
 /// Reads IMPISHIM_COMPRESSION. Fails also if there is no zstd.
 Result<void> read_compression(JobSettings& request) {
   const char* text = secure_getenv("IMPISHIM_COMPRESSION");
@@ -194,6 +208,9 @@ Result<JobSettings> JobSettings::from_environment() {
   auto wanted = read_server(request);
   if (!wanted) return wanted.error();
   if (!request.wanted) return request;
+  auto logging = configure_log();
+  if (!logging) return logging.error();
+  set_log_place(request.client, -1);
   auto hosts = read_host_size(request);
   if (!hosts) return hosts.error();
   auto gateways = read_gateways(request);
@@ -228,6 +245,8 @@ Result<JobSettings> JobSettings::from_environment() {
       return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
     request.test_delay_ms = *delay;
   }
+  auto monitor = read_monitor(request);
+  if (!monitor) return monitor.error();
   auto lasting = read_connections(request);
   if (!lasting) return lasting.error();
   auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);

@@ -32,7 +32,9 @@ namespace {
 
 using impishim::Error;
 using impishim::ErrorKind;
+using impishim::log;
 using impishim::log_line;
+using impishim::LogArea;
 using impishim::LogLevel;
 using impishim::Result;
 using impishim::shim::Job;
@@ -91,11 +93,31 @@ int flush_everywhere(Job& job, impishim_shuffle* shuffle, ShuffleQueueKind kind,
 
 }  // namespace
 
+IMPISHIM_PUBLIC int impishim_configure_log(const impishim_log_options* options) {
+  if (options == nullptr) return MPI_ERR_ARG;
+  impishim::LogSettings settings = impishim::log_settings();
+  const auto change = [&](const char* text, Result<void> (impishim::LogSettings::*set)(
+                                                std::string_view)) -> Result<void> {
+    return text == nullptr ? Result<void>() : (settings.*set)(text);
+  };
+  for (const auto& done : {change(options->levels, &impishim::LogSettings::set_levels),
+                           change(options->file, &impishim::LogSettings::set_file),
+                           change(options->standard_error, &impishim::LogSettings::set_stderr),
+                           change(options->ranks, &impishim::LogSettings::set_ranks),
+                           change(options->buffer, &impishim::LogSettings::set_buffer)}) {
+    if (done) continue;
+    log_line(LogArea::kShuffle, LogLevel::kError, "impishim_configure_log: " + done.error().text);
+    return MPI_ERR_ARG;
+  }
+  impishim::configure_log(settings);
+  return MPI_SUCCESS;
+}
+
 IMPISHIM_PUBLIC int impishim_shuffle_options_init(impishim_shuffle_options* options) {
   if (options == nullptr) return MPI_ERR_ARG;
   auto read = ShuffleOptions::from_environment();
   if (!read) {
-    log_line(LogLevel::kError, read.error().text);
+    log_line(LogArea::kShuffle, LogLevel::kError, read.error().text);
     return MPI_ERR_ARG;
   }
   *options = {read->local_origin.maxrpc,   read->local_origin.buftarget, read->local_relay.maxrpc,
@@ -139,6 +161,8 @@ IMPISHIM_PUBLIC int impishim_shuffle_init(impishim_shuffle** shuffle,
                 message.data.size(), context);
       });
   job->shuffles.fetch_add(1);
+  log(LogArea::kShuffle, LogLevel::kInfo, "a shuffle begins: {} of {} bytes to other hosts",
+      chosen.remote.maxrpc, chosen.remote.buftarget);
   *shuffle = made.release();  // owned by the program until impishim_shuffle_shutdown()
   return MPI_SUCCESS;
 }
@@ -189,7 +213,7 @@ IMPISHIM_PUBLIC int impishim_shuffle_get_statistics(impishim_shuffle* shuffle,
 
 IMPISHIM_PUBLIC int impishim_shuffle_dump_state(impishim_shuffle* shuffle) {
   if (shuffle == nullptr) return fail("impishim_shuffle_dump_state", MPI_ERR_ARG, "no shuffle");
-  log_line(LogLevel::kInfo, shuffle->core->report());
+  log_line(LogArea::kShuffle, LogLevel::kInfo, shuffle->core->report());
   return MPI_SUCCESS;
 }
 
@@ -208,6 +232,9 @@ IMPISHIM_PUBLIC int impishim_shuffle_shutdown(impishim_shuffle** shuffle) {
   if (const int code = impishim_shuffle_flush_delivery(*shuffle); code != MPI_SUCCESS) return code;
   if (const int code = calls::Barrier(*job, job->joined_world); code != MPI_SUCCESS) return code;
   const std::unique_ptr<impishim_shuffle> ended(std::exchange(*shuffle, nullptr));
+  const auto all = ended->core->counters();
+  log(LogArea::kShuffle, LogLevel::kInfo, "a shuffle ends: {} messages delivered, {} batches sent",
+      all.delivered, all.batches[0] + all.batches[1] + all.batches[2]);
   ended->core.reset();
   job->shuffles.fetch_sub(1);
   return calls::Comm_free(*job, &ended->comm);

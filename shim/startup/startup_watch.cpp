@@ -37,7 +37,8 @@ StartupWatch::StartupWatch(MPI_Comm comm, int speaker, wire::ServerConnection* s
   if (watched)
     descriptor_ = *watched;
   else
-    log(LogLevel::kWarn, "{}", watched.error().text);  // it is polled nevertheless
+    log(LogArea::kStartup, LogLevel::kWarn, "{}",
+        watched.error().text);  // it is polled nevertheless
 }
 
 StartupWatch::~StartupWatch() { vendor::Comm_free(&verdicts_); }

@@ -9,7 +9,7 @@
 namespace impishim::shim {
 namespace {
 
-constexpr std::uint64_t kMark = 0x494d4147;  ///< tells a message from other bytes
+constexpr std::uint64_t kAgreementMark = 0x494d4147;  ///< tells a message from other bytes
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void AgreedWords::combine(const AgreedWords& other) {
 }
 
 AgreementBytes encode(const AgreementMessage& message) {
-  const std::uint64_t head = kMark << 32U | std::uint64_t{message.locked ? 1U : 0U} << 8U |
+  const std::uint64_t head = kAgreementMark << 32U | std::uint64_t{message.locked ? 1U : 0U} << 8U |
                              static_cast<std::uint64_t>(message.kind);
   const AgreedWords& words = message.words;
   return {head, message.epoch, words.flags, words.acknowledged, words.context, words.lost};
@@ -28,7 +28,7 @@ AgreementBytes encode(const AgreementMessage& message) {
 
 std::optional<AgreementMessage> decode_agreement(const AgreementBytes& bytes) {
   const std::uint64_t kind = bytes[0] & 0xffU;
-  if (bytes[0] >> 32U != kMark || (bytes[0] & 0xfffffe00U) != 0 ||
+  if (bytes[0] >> 32U != kAgreementMark || (bytes[0] & 0xfffffe00U) != 0 ||
       kind > static_cast<std::uint64_t>(AgreementMessage::Kind::kDecided))
     return std::nullopt;
   return AgreementMessage{static_cast<AgreementMessage::Kind>(kind), (bytes[0] >> 8U & 1U) != 0,

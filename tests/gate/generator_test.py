@@ -3,12 +3,14 @@
 
 import importlib.util
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
 GENERATOR = pathlib.Path(sys.argv.pop(1))
+RECORDED_CALL = pathlib.Path(__file__).resolve().parent / "headers/recorded_call.hpp.in"
 
 HEADER = """
 typedef int MPI_Comm; typedef int MPI_Request; typedef int MPI_Message; typedef int MPI_Win; typedef int MPI_Group;
@@ -28,7 +30,7 @@ TWIN(int, Comm_spawn, (const char *command, int root, MPI_Comm comm, MPI_Comm *i
 TWIN(int, Intercomm_create, (MPI_Comm local_comm, int leader, MPI_Comm peer_comm, MPI_Comm *newcomm))
 TWIN(int, Parrived, (MPI_Request request, int partition, int *flag))
 TWIN(int, Mrecv_c, (void *buf, MPI_Message *message, MPI_Status *status))
-TWIN(int, Mprobe, (int source, MPI_Comm comm, MPI_Message *message, MPI_Status *status))
+TWIN(int, Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status))
 TWIN(int, Group_range_incl, (int n, int ranges[][3]))
 TWIN(int, Pcontrol, (const int level, ...))
 TWIN(double, Wtime, (void))
@@ -105,10 +107,13 @@ class Generator(unittest.TestCase):
         )
 
     def body(self, function):
-        """The wrapper of `function`, up to its closing brace."""
-        wrappers = self.text("wrappers_*.cpp")
-        start = wrappers.index(f" {function}(")
-        return wrappers[start : wrappers.index("\n}\n", start)]
+        """The wrapper of `function`, up to its closing brace, behind what it does in a joined job
+        where that is a function of its own."""
+        wrappers, text = self.text("wrappers_*.cpp"), ""
+        for name in (f" joined_{function.removeprefix('MPI_')}(", f" {function}("):
+            if (start := wrappers.find(name)) >= 0:
+                text += wrappers[start : wrappers.index("\n}\n", start)]
+        return text
 
     def test_fates(self):
         self.assertEqual(
@@ -218,7 +223,8 @@ class Generator(unittest.TestCase):
         wait = self.body("MPI_Wait")
         self.assertIn("if (job == nullptr) return vendor::raw::Wait(request, status);", wait)
         self.assertIn(
-            "if (vendor_depth.value() == 0) [[likely]] return fast_path::Wait(*job, request, status);",
+            "if (vendor_depth.value() == 0) [[likely]] { if (calls_are_recorded()) [[unlikely]] "
+            "return recorded_Wait(job, request, status); return fast_path::Wait(*job, request, status); }",
             wait,
         )
         self.assertIn(
@@ -235,7 +241,9 @@ class Generator(unittest.TestCase):
         isend = self.body("MPI_Isend")
         self.assertNotIn("the_job", isend)
         self.assertIn(
-            "if (vendor_depth.value() == 0) [[likely]] return fast_path::Isend(buf, count, type, dest, tag, comm, request);",
+            "if (vendor_depth.value() == 0) [[likely]] { if (calls_are_recorded()) [[unlikely]] "
+            "return recorded_Isend(buf, count, type, dest, tag, comm, request); "
+            "return fast_path::Isend(buf, count, type, dest, tag, comm, request); }",
             isend,
         )
         self.assertIn(
@@ -258,7 +266,7 @@ class Generator(unittest.TestCase):
         """The headers that it needs, reduced to what it needs of them."""
         self.generate()
         out = self.path / "out"
-        for folder in ("coll", "completion", "entry", "error", "handle", "io", "job"):
+        for folder in ("coll", "completion", "entry", "error", "handle", "io", "job", "monitor"):
             (out / "shim" / folder).mkdir(parents=True, exist_ok=True)
         (out / "shim/job/job.hpp").write_text(
             "#pragma once\n#include <atomic>\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
@@ -287,6 +295,7 @@ class Generator(unittest.TestCase):
         (out / "shim/handle/own_handle.hpp").write_text(
             "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n"
         )
+        shutil.copy(RECORDED_CALL, out / "shim/monitor/recorded_call.hpp")
         for header in (
             "collective_arguments",
             "collective_queue",

@@ -4,6 +4,7 @@ of this machine (headers/): no function that reaches a joined job's objects is p
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -73,8 +74,13 @@ class NewerHeader:
         )
 
     def body(self, function):
-        start = self.wrappers.index(f" {function}(")
-        return self.wrappers[start : self.wrappers.index("\n}\n", start)]
+        """The wrapper of `function`, behind what it does in a joined job where that is a function of
+        its own."""
+        text = ""
+        for name in (f" joined_{function.removeprefix('MPI_')}(", f" {function}("):
+            if (start := self.wrappers.find(name)) >= 0:
+                text += self.wrappers[start : self.wrappers.index("\n}\n", start)]
+        return text
 
     def declarations(self):
         """Name and parameters of each function, read without the generator."""
@@ -118,6 +124,8 @@ class NewerHeader:
         for path in ("collective_arguments", "collective_queue"):
             (self.out / "shim/coll").mkdir(parents=True, exist_ok=True)
             (self.out / f"shim/coll/{path}.hpp").write_text("")
+        (self.out / "shim/monitor").mkdir()
+        shutil.copy(HEADERS / "recorded_call.hpp.in", self.out / "shim/monitor/recorded_call.hpp")
         (self.out / "mpi.h").write_text(
             f'#pragma once\nextern "C" {{\n#define MPI_SUCCESS 0\n#define MPI_COMM_WORLD MPI_COMM_NULL\n'
             f"{NULLS}{TWINS}{self.text}}}\n"

@@ -18,7 +18,8 @@ bool AcceptRest::is_lack(int error) {
 void AcceptRest::begin(int error, const std::string& log_prefix) {
   const auto now = Clock::now();
   if (!said_ || now >= *said_ + kInterval) {
-    log(LogLevel::kWarn, "{}cannot accept connections now: {}", log_prefix, std::strerror(error));
+    log(LogArea::kChannel, LogLevel::kWarn, "{}cannot accept connections now: {}", log_prefix,
+        std::strerror(error));
     said_ = now;
   }
   trouble_ = fmt::format("connections cannot be accepted: {}; see ulimit -n", std::strerror(error));

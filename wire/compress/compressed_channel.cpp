@@ -107,8 +107,8 @@ CompressedChannel::CompressedChannel(std::unique_ptr<Channel> channel, Descripto
       channel_events_(channel_->epoll_events()) {}
 
 CompressedChannel::~CompressedChannel() {
-  log(LogLevel::kInfo, "compression to {}: {} bytes became {}, {} went plain", peer_name(),
-      compressed_, compressed_size_, sent_plain_);
+  log(LogArea::kChannel, LogLevel::kInfo, "compression to {}: {} bytes became {}, {} went plain",
+      peer_name(), compressed_, compressed_size_, sent_plain_);
   const auto end = std::chrono::steady_clock::now() + kLastBytes;
   while (channel_->descriptor() >= 0 && !output_.empty()) {
     flush();

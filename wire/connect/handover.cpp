@@ -111,7 +111,7 @@ Result<void> HandoverGiver::accept_one(Clock::time_point deadline) {
   if (!same_user(connection.get())) {
     const auto line = report_.add("handing over connections: turned away a process of another user",
                                   Clock::now());
-    if (line) log(LogLevel::kError, "{}", *line);
+    if (line) log(LogArea::kChannel, LogLevel::kError, "{}", *line);
     return {};
   }
   auto note = receive_note(connection.get(), deadline);

@@ -178,7 +178,7 @@ class Dance {
     }
     if (foreign.empty() || client_of(my_host_).first_host != my_host_) return {};
     log_line(
-        LogLevel::kWarn,
+        LogArea::kChannel, LogLevel::kWarn,
         fmt::format(
             "connections with system {}, of another IMPI implementation, are believed by their "
             "source address and not authenticated: use trusted networks",
@@ -261,14 +261,14 @@ class Dance {
       reason += " before it had answered: other connections may keep it busy";
     }
     if (reason != connection.last_error)
-      log(LogLevel::kDebug, "{}: {}", host_name(job_, number), reason);
+      log(LogArea::kChannel, LogLevel::kDebug, "{}: {}", host_name(job_, number), reason);
     connection.last_error = std::move(reason);
     connection.connector.reset();
     connection.retry_at =
         Clock::now() + (refused ? Clock::duration(kRefusedPause) : Clock::duration(kRetryPause));
     if (!refused || reversed || std::exchange(connection.told, true)) return;
-    log(LogLevel::kError, "cannot connect to {}: {}; trying again", host_name(job_, number),
-        error.text);
+    log(LogArea::kChannel, LogLevel::kError, "cannot connect to {}: {}; trying again",
+        host_name(job_, number), error.text);
   }
 
   [[nodiscard]] Result<void> wait_for_event() {
@@ -342,7 +342,7 @@ class Dance {
 
   void warn_of_relay(std::int32_t number) {
     if (client_of(my_host_).first_host != my_host_ || std::exchange(told_of_relay_, true)) return;
-    log_line(LogLevel::kWarn,
+    log_line(LogArea::kChannel, LogLevel::kWarn,
              fmt::format("systems {} and {} reach each other only through the relay of the "
                          "rendezvous server, which costs speed: open a port at one of the two "
                          "sites (IMPISHIM_PORT)",

@@ -67,7 +67,7 @@ void LinkAcceptor::handle(std::span<const pollfd> polled) {
   polled_.clear();
   for (std::size_t i = 0; i < listeners_.size(); ++i)
     if (polled[i].revents != 0) accept_some(listeners_[i]);
-  if (const auto line = report_.due(now)) log(LogLevel::kError, "{}", *line);
+  if (const auto line = report_.due(now)) log(LogArea::kChannel, LogLevel::kError, "{}", *line);
 }
 
 void LinkAcceptor::accept_some(const Descriptor& listener) {
@@ -142,11 +142,11 @@ void LinkAcceptor::turn_away(List::iterator place, const Error& reason) {
     reasons_[handshake.number()] = fmt::format("{} was turned away: {}", who, reason.text);
   }
   std::string line = fmt::format("{}turned away {}: {}", options_.log_prefix, who, reason.text);
-  log(LogLevel::kDebug, "{}", line);
+  log(LogArea::kChannel, LogLevel::kDebug, "{}", line);
   const bool may_end_early = options_.may_end_early && options_.may_end_early(place->from);
   if (!may_end_early || (!place->greeted && reason.kind != ErrorKind::kConnection)) {
     if (const auto due = report_.add(std::move(line), Clock::now()))
-      log(LogLevel::kError, "{}", *due);
+      log(LogArea::kChannel, LogLevel::kError, "{}", *due);
   }
   (place->greeted ? greeted_ : strangers_).erase(place);
 }
@@ -170,7 +170,8 @@ void LinkAcceptor::close_rest() {
   }
   greeted_.clear();
   // Prints the pending report now, because there is no later occasion.
-  if (const auto line = report_.due(Clock::time_point::max())) log(LogLevel::kError, "{}", *line);
+  if (const auto line = report_.due(Clock::time_point::max()))
+    log(LogArea::kChannel, LogLevel::kError, "{}", *line);
 }
 
 }  // namespace impishim::wire

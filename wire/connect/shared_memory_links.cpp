@@ -117,7 +117,8 @@ class Meeting {
       auto waited = wait_for_event();
       if (!waited) return waited.error();
     }
-    if (const auto line = report_.due(Clock::time_point::max())) log(LogLevel::kError, "{}", *line);
+    if (const auto line = report_.due(Clock::time_point::max()))
+      log(LogArea::kChannel, LogLevel::kError, "{}", *line);
     std::vector<Connection> ordered;
     for (const std::int32_t peer : peers_) ordered.push_back(std::move(complete_[peer]));
     return ordered;
@@ -202,7 +203,7 @@ class Meeting {
 
   void turn_away(const std::string& who) {
     const auto line = report_.add("local hop: turned away " + who, Clock::now());
-    if (line) log(LogLevel::kError, "{}", *line);
+    if (line) log(LogArea::kChannel, LogLevel::kError, "{}", *line);
   }
 
   Result<void> accept_one() {

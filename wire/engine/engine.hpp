@@ -244,6 +244,8 @@ class Engine {
   /// Its channel is closed when the peer has done the same. No message to it may follow.
   void release(std::int32_t host);
   [[nodiscard]] EngineCounters counters();
+  /// Returns what is in the queues now, and the traffic with each other client.
+  [[nodiscard]] EngineLoad load();
 
   /// Returns several lines on what this process waits for and holds: each link's queues, credits,
   /// messages held back, unexpected messages.

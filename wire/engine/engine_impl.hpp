@@ -83,6 +83,7 @@ class Engine::Impl final : public OutputOwner, public FailureHandler {
   static void add_host_traffic(EngineCounters& counters, const Link& link);
   void add_traffic(EngineCounters& counters) const IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] std::string report() IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] EngineLoad load() IMPISHIM_REQUIRES(mutex);
   void report_if_asked() IMPISHIM_REQUIRES(mutex);
 
   EngineSettings settings;  ///< grows under the lock

@@ -96,7 +96,7 @@ void Shutdown::end_this_client(const Loss& loss) {
 
 void Shutdown::go_on_without(const Loss& loss) {
   const std::string text = fmt::format("system {} is lost: {}", loss.client, loss.text);
-  log(LogLevel::kWarn, "{}", text);
+  log(LogArea::kEngine, LogLevel::kWarn, "{}", text);
   parts_.state.lost.add(loss.client, {ErrorKind::kLost, text});
   parts_.receive_path.lose(loss.client);
   parts_.send_path.lose(loss.client);
@@ -129,7 +129,8 @@ void Shutdown::close_lost(Link& link, std::int32_t client) {
   link.peer_finished = true;
   link.state = LinkState::kClosed;
   if (link.output.empty()) link.channel->shutdown_output();
-  log(LogLevel::kDebug, "closed the link to {} of system {}", link.channel->peer_name(), client);
+  log(LogArea::kEngine, LogLevel::kDebug, "closed the link to {} of system {}",
+      link.channel->peer_name(), client);
 }
 
 }  // namespace impishim::wire

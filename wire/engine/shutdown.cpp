@@ -129,8 +129,8 @@ void Shutdown::announce_abort_over(Link& link, std::int32_t exit_code, const std
   auto sent = link.output.send(std::move(packet));
   // The job is ending. A peer that cannot be told will see the end of the connection.
   if (!sent)
-    log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link.channel->peer_name(),
-        sent.error().text);
+    log(LogArea::kEngine, LogLevel::kDebug, "cannot announce the abort to {}: {}",
+        link.channel->peer_name(), sent.error().text);
 }
 
 std::size_t Shutdown::flush_after_failure() {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "wire/base/log.hpp"
@@ -15,6 +17,7 @@
 #include "wire/peer/engine_counters.hpp"
 #include "wire/peer/link.hpp"
 #include "wire/peer/peer_table.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -100,7 +103,40 @@ std::string Engine::Impl::report() {
 }
 
 void Engine::Impl::report_if_asked() {
-  if (flags.report_asked.exchange(false)) log_line(LogLevel::kInfo, report());
+  if (flags.report_asked.exchange(false)) log_line(LogArea::kEngine, LogLevel::kInfo, report());
+}
+
+EngineLoad Engine::Impl::load() {
+  const MatchQueue& queue = receive_path.queue();
+  EngineLoad load;
+  load.pending_sends = send_path.pending();
+  load.posted_receives = queue.posted();
+  load.unexpected_messages = queue.unexpected();
+  load.unexpected_bytes = queue.unexpected_bytes();
+  for (const auto& link : peers.links()) {
+    load.queued_packets += link->output.queued();
+    load.held_packets += link->output.held();
+  }
+  std::map<std::int32_t, ClientTraffic> clients;
+  const JobMap& map = settings.job.now();
+  for (const auto& [host, link] : peers.host_links()) {
+    const std::int32_t client = map.host(host).client;
+    if (client == map.proc(settings.here).client) continue;
+    ClientTraffic& traffic = clients[client];
+    add(traffic.sent, link->output.sent);
+    add(traffic.sent, link->output.passed_on);
+    add(traffic.received, link->input.received);
+  }
+  for (auto& [client, traffic] : clients) {
+    traffic.client = client;
+    load.clients.push_back(traffic);
+  }
+  return load;
+}
+
+EngineLoad Engine::load() {
+  const MutexLock lock(impl_->mutex);
+  return impl_->load();
 }
 
 std::string Engine::report() {

@@ -161,7 +161,8 @@ void FabricChannel::arrived(FabricBuffer& buffer) {
   if (header.secret != secret_) {
     // Any process that reaches the endpoint can send such a message, so it must not end the
     // channel.
-    log(LogLevel::kDebug, "libfabric: a message of a stranger for the channel to {}", peer_name_);
+    log(LogArea::kChannel, LogLevel::kDebug,
+        "libfabric: a message of a stranger for the channel to {}", peer_name_);
     endpoint_->post(buffer);
     return;
   }

@@ -177,8 +177,8 @@ void FabricEndpoint::unlink_shared_memory() const {
       address.substr(kPrefix.size(), address.find('\0', kPrefix.size()) - kPrefix.size()));
   if (name.empty() || name.find('/') != std::string::npos) return;
   if (shm_unlink(("/" + name).c_str()) != 0) {
-    log(LogLevel::kDebug, "libfabric's shared memory {} cannot be unlinked: {}", name,
-        std::strerror(errno));
+    log(LogArea::kChannel, LogLevel::kDebug, "libfabric's shared memory {} cannot be unlinked: {}",
+        name, std::strerror(errno));
   }
 }
 
@@ -253,7 +253,8 @@ void FabricEndpoint::deliver(FabricBuffer& buffer, std::size_t size) {
   const auto channel =
       size < FabricHeader::kSize ? peers_.size() : FabricHeader::decode(buffer.bytes).channel;
   if (channel >= peers_.size() || peers_[channel] == nullptr) {
-    log(LogLevel::kDebug, "libfabric: a message of {} bytes for no channel", size);
+    log(LogArea::kChannel, LogLevel::kDebug, "libfabric: a message of {} bytes for no channel",
+        size);
     post(buffer);
     return;
   }
@@ -266,7 +267,8 @@ void FabricEndpoint::handle_error() {
   fi_cq_err_entry entry{};
   if (fi_cq_readerr(completions_.get(), &entry, 0) != 1 || entry.op_context == nullptr) return;
   auto& buffer = *static_cast<FabricBuffer*>(entry.op_context);
-  log(LogLevel::kDebug, "libfabric: an operation failed: {}", library_->strerror(entry.err));
+  log(LogArea::kChannel, LogLevel::kDebug, "libfabric: an operation failed: {}",
+      library_->strerror(entry.err));
   if (buffer.sender == nullptr) {
     // A peer that dies in the middle of a message releases the buffer and must not affect other
     // peers.

@@ -276,7 +276,7 @@ Result<std::unique_ptr<Channel>> arrive(Passage& passage, const SocketFallback& 
   const std::string why =
       fmt::format("libfabric: {}: {}", passage.peer_name, passage.unreached->text);
   if (!fallback || passage.cut) return Error{passage.unreached->kind, why};
-  log(LogLevel::kWarn, "{}; the connection stays on its socket", why);
+  log(LogArea::kChannel, LogLevel::kWarn, "{}; the connection stays on its socket", why);
   return fallback({passage.socket.release(), passage.peer_name});
 }
 

@@ -46,6 +46,8 @@
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/shared_secret.hpp"
 #include "wire/topology/host_size.hpp"
+#include "wire/watch/metrics_service.hpp"
+#include "wire/watch/watch_command.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -61,6 +63,14 @@ int print(const std::string& text) {
   return complain(
       {ErrorKind::kSystem, fmt::format("cannot write standard output: {}", std::strerror(errno))},
       kFailureStatus);
+}
+
+/// Opens what IMPISHIM_METRICS asks for, and tells where it is. Null if it asks for nothing.
+Result<std::unique_ptr<wire::MetricsService>> open_metrics() {
+  auto metrics = wire::MetricsService::from_environment();
+  if (metrics && *metrics)
+    std::fprintf(stderr, "impirun: metrics at %s\n", (*metrics)->url().c_str());
+  return metrics;
 }
 
 int run_server(const CommandLine& line) {
@@ -91,9 +101,16 @@ int run_server(const CommandLine& line) {
           kUsageStatus);
     }
   }
+  // It must outlive the server, of which it asks.
+  auto metrics = open_metrics();
+  if (!metrics) return complain(metrics.error(), kUsageStatus);
   auto server = wire::Rendezvous::open(options);
   if (!server) return complain(server.error(), kUsageStatus);
   if (const int status = print(server->address() + "\n"); status != 0) return status;
+  if (*metrics) {
+    auto started = (*metrics)->start(server->address(), options.methods);
+    if (!started) return complain(started.error(), kFailureStatus);
+  }
   auto served = server->serve();
   return served ? 0 : complain(served.error(), kFailureStatus);
 }
@@ -138,10 +155,10 @@ int end_client(const CommandLine& line, const wire::AuthenticationMethods& metho
   auto never_joined = wire::report_ended(
       line.server, {line.client, static_cast<std::uint64_t>(age.count())}, methods, kTimeout);
   if (!never_joined)
-    log(LogLevel::kDebug, "whether client {} had joined is not known: {}", line.client,
-        never_joined.error().text);
+    log(LogArea::kStartup, LogLevel::kDebug, "whether client {} had joined is not known: {}",
+        line.client, never_joined.error().text);
   if (!never_joined || !*never_joined) return status;
-  log(LogLevel::kError,
+  log(LogArea::kStartup, LogLevel::kError,
       "client {} ended before it had joined, and the server has been told. If no message above "
       "says why: it is no MPI "
       "program or ended without MPI_Init; libimpishim.so is that of another MPI library (-mpi); "
@@ -251,13 +268,30 @@ Result<std::vector<LaunchPlan>> plan_systems(const CommandLine& line, const std:
 }
 
 /// Runs in a process of its own: the rendezvous, and the names that the systems publish.
-int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names) {
+int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names,
+              wire::MetricsService* metrics, const wire::AuthenticationMethods& methods) {
   serve_in_background(std::move(names));
+  if (metrics != nullptr) {
+    auto started = metrics->start(server.address(), methods);
+    if (!started) return complain(started.error(), kServerStatus);
+  }
   auto served = server.serve();
   if (served) return 0;
   if (served.error().kind == ErrorKind::kLost) return kLossStatus;  // it has told of the loss
   return complain(served.error(),
                   served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
+}
+
+/// Tells how the job can be watched, if its processes can be asked. Others need the job's key for
+/// that, which only this process and its children know.
+Result<void> tell_how_to_watch(const std::string& server, KeyFile& key_file) {
+  const char* monitor = secure_getenv("IMPISHIM_MONITOR");
+  if (monitor == nullptr || std::strcmp(monitor, "on") != 0) return {};
+  auto path = key_file.path();
+  if (!path) return path.error();
+  std::fprintf(stderr, "impirun: IMPI_AUTH_KEY_FILE=%s impirun -why %s\n", path->c_str(),
+               server.c_str());
+  return {};
 }
 
 int run_local(const CommandLine& line) {
@@ -270,6 +304,10 @@ int run_local(const CommandLine& line) {
   options.methods = *methods;
   auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, options.reconnect);
   if (!reconnect) return complain(reconnect.error(), kUsageStatus);
+  auto metrics = open_metrics();
+  if (!metrics) return complain(metrics.error(), kUsageStatus);
+  // Without it there would be no numbers.
+  if (*metrics) setenv("IMPISHIM_MONITOR", "on", 0);
   const EndedSystems ended;
   options.ended_clients = ended.for_server();
   auto opened = wire::Rendezvous::open(options);
@@ -284,6 +322,8 @@ int run_local(const CommandLine& line) {
   ScratchFolder scratch;
   std::error_code error;
   KeyFile key_file(methods->key_value, std::filesystem::temp_directory_path(error));
+  auto told = tell_how_to_watch(server->address(), key_file);
+  if (!told) return complain(told.error(), kFailureStatus);
   Supervisor supervisor;
   auto plans = plan_systems(line, server->address(), key_file, scratch,
                             [&] { return supervisor.rank_output(scratch); });
@@ -296,11 +336,13 @@ int run_local(const CommandLine& line) {
     }
   });
   supervisor.watch_losses(ended.from_server());
-  auto started =
-      supervisor.start("the rendezvous server", [&] { return serve_job(*server, name_server); });
+  auto started = supervisor.start("the rendezvous server", [&] {
+    return serve_job(*server, name_server, metrics->get(), options.methods);
+  });
   // Only the server's process may listen. When it has ended, late clients are then refused and do
   // not wait for an answer.
   server.reset();
+  metrics->reset();
   name_server.reset();
   for (std::size_t i = 0; i < plans->size() && started; ++i) {
     started = supervisor.start(system_name(i), (*plans)[i], i == 0);
@@ -323,6 +365,9 @@ int run_rank(std::vector<std::string> words) {
 
 int run(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[0] == kRankOutputOption) return run_rank(words);
+  auto logging = configure_log();
+  if (!logging) return complain(logging.error(), kUsageStatus);
+  if (const auto status = wire::run_watch_command(words)) return *status;
   auto line = parse_command_line(words);
   if (!line) return complain(line.error(), kUsageStatus);
   switch (line->mode) {
@@ -354,6 +399,6 @@ int main(int argc, char** argv) {
   int nothing = open("/dev/null", O_RDWR);
   while (nothing >= 0 && nothing <= STDERR_FILENO) nothing = dup(nothing);
   if (nothing >= 0) close(nothing);
-  impishim::set_log_name("impirun");
+  impishim::set_log_name("impirun", fmt::format("impirun-{}", getpid()));
   return impishim::launch::run(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -62,7 +62,7 @@ void serve_in_background(std::shared_ptr<wire::OpenPort> server) {
   if (server == nullptr) return;
   quiet_thread("names", [server = std::move(server)] {
     const auto served = wire::serve_names(*server, -1);
-    if (!served) log(LogLevel::kError, "name server: {}", served.error().text);
+    if (!served) log(LogArea::kStartup, LogLevel::kError, "name server: {}", served.error().text);
   }).detach();
 }
 

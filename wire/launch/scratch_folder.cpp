@@ -38,7 +38,9 @@ ScratchFolder::~ScratchFolder() {
   if (path_.empty()) return;
   std::error_code error;
   std::filesystem::remove_all(path_, error);
-  if (error) log(LogLevel::kWarn, "cannot remove {}: {}", path_.string(), error.message());
+  if (error)
+    log(LogArea::kStartup, LogLevel::kWarn, "cannot remove {}: {}", path_.string(),
+        error.message());
 }
 
 }  // namespace impishim::launch

@@ -113,7 +113,8 @@ std::filesystem::path Supervisor::rank_output(ScratchFolder& scratch) {
   auto folder = scratch.path();
   auto output = folder ? RankOutput::open(*folder / "output") : Result<RankOutput>(folder.error());
   if (!output) {
-    log(LogLevel::kWarn, "{}; lines of different processes may mix", output.error().text);
+    log(LogArea::kStartup, LogLevel::kWarn, "{}; lines of different processes may mix",
+        output.error().text);
     return {};
   }
   rank_output_ = std::move(*output);
@@ -178,7 +179,8 @@ Result<void> Supervisor::start(const std::string& name, const LaunchPlan& plan, 
     if (out.valid()) dup2(out.get(), STDOUT_FILENO);
     if (err.valid()) dup2(err.get(), STDERR_FILENO);
     execvp(words[0], words.data());
-    log(LogLevel::kError, "cannot run {}: {}", plan.words.front(), std::strerror(errno));
+    log(LogArea::kStartup, LogLevel::kError, "cannot run {}: {}", plan.words.front(),
+        std::strerror(errno));
   });
 }
 
@@ -224,8 +226,9 @@ void Supervisor::server_ended(const Child& child, int wait_status) {
   if (!WIFSIGNALED(wait_status) && status != kServerStatus) {
     ending_ = true;  // it has reported why there is no job
   } else if (!must_end()) {
-    log(LogLevel::kError, "{} ended with {} {}; a job that has begun goes on without it",
-        child.name, WIFSIGNALED(wait_status) ? "signal" : "status",
+    log(LogArea::kStartup, LogLevel::kError,
+        "{} ended with {} {}; a job that has begun goes on without it", child.name,
+        WIFSIGNALED(wait_status) ? "signal" : "status",
         WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
   }
 }
@@ -254,8 +257,8 @@ void Supervisor::system_failed(Child& child, int status, bool by_signal) {
   if (status_ == 0 || (status_ == kFailureStatus && !asked_to_end_)) status_ = status;
   read_losses();  // the server saw the end of its processes before that of their launcher
   if (!must_end() && !child.name.empty()) {
-    log(LogLevel::kError, "{} ended with {} {}; {}", child.name, by_signal ? "signal" : "status",
-        by_signal ? status - 128 : status,
+    log(LogArea::kStartup, LogLevel::kError, "{} ended with {} {}; {}", child.name,
+        by_signal ? "signal" : "status", by_signal ? status - 128 : status,
         child.left_behind ? "the others go on" : "ending the job");
   }
   child.failed = true;
@@ -292,12 +295,13 @@ void Supervisor::pass_on_output() {
   if (!output_.failure() || output_status_ != 0) return;
   output_status_ = kFailureStatus;
   if (*output_.failure() != EPIPE) {
-    log(LogLevel::kError,
+    log(LogArea::kStartup, LogLevel::kError,
         "cannot write standard output: {}; the job continues, and its output is lost",
         std::strerror(*output_.failure()));
     return;
   }
-  log(LogLevel::kError, "cannot write standard output: its reader has gone; ending the job");
+  log(LogArea::kStartup, LogLevel::kError,
+      "cannot write standard output: its reader has gone; ending the job");
   if (status_ == 0) status_ = 128 + SIGPIPE;
   ending_ = true;
   signal_rest(SIGTERM);

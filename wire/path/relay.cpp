@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/link/link_output.hpp"
 #include "wire/packet/packet.hpp"
@@ -51,7 +52,11 @@ void Relay::relay(Link& link) {
     counters_.count_relayed(packet.size());
     packet.relayed_from = &link;
     packet.to_be_relayed = arrival.to_be_relayed;
-    if (packet.to_be_relayed && next.output.credit_exhausted()) ++counters_.relay_stalls;
+    if (packet.to_be_relayed && next.output.credit_exhausted()) {
+      ++counters_.relay_stalls;
+      log(LogArea::kRelay, LogLevel::kDebug, "a packet waits for credit of {}",
+          next.channel->peer_name());
+    }
   }
   next.output.enqueue(std::move(packet));
   sender_.flush_if_full(next, batch_target_);

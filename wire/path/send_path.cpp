@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "wire/base/assert.hpp"
+#include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/data/conversion.hpp"
@@ -81,6 +82,9 @@ void SendPath::start(SendOperation& operation) {
     operation.phase_ = SendOperation::Phase::kHeldByFlowControl;
     to.held.push_back(&operation);
     ++parts_.state.counters.flow_control_stalls;
+    log(LogArea::kEngine, LogLevel::kDebug,
+        "a message to rank {} waits for its acknowledgements: {} of {} are ahead of it",
+        operation.destination, to.send_credit.outstanding(), to.marks.hiwater());
     return;
   }
   send_first_packet(to, operation);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace impishim::wire {
 
@@ -52,6 +53,25 @@ struct EngineCounters {
     relay_bytes += size;
     relay_bytes_peak = std::max(relay_bytes_peak, relay_bytes);
   }
+};
+
+/// Traffic with the hosts of one client over this process's own connections: packets, with headers,
+/// that it sent or passed on, and that it received.
+struct ClientTraffic {
+  std::int32_t client = 0;
+  HopTraffic sent;
+  HopTraffic received;
+};
+
+/// What is in an engine's queues now.
+struct EngineLoad {
+  std::uint64_t pending_sends = 0;
+  std::uint64_t posted_receives = 0;
+  std::uint64_t unexpected_messages = 0;
+  std::uint64_t unexpected_bytes = 0;
+  std::uint64_t queued_packets = 0;    ///< that channels have not taken yet
+  std::uint64_t held_packets = 0;      ///< that wait for credit
+  std::vector<ClientTraffic> clients;  ///< those with traffic, in their order
 };
 
 }  // namespace impishim::wire

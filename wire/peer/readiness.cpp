@@ -64,7 +64,7 @@ void Readiness::find_announced() {
 void Readiness::stop_watching(Link& link) {
   if (!watching_) return;
   auto removed = poller_.remove(link.channel->descriptor());
-  if (!removed) log(LogLevel::kDebug, "{}", removed.error().text);
+  if (!removed) log(LogArea::kEngine, LogLevel::kDebug, "{}", removed.error().text);
 }
 
 void Readiness::stop_watching_all() {

@@ -32,7 +32,8 @@ Result<void> serve_names(OpenPort& port, int watched) {
     if (!client) return client.error();
     if (!client->has_value()) return {};
     auto answered = answer(table, (*client)->conversation);
-    if (!answered) log(LogLevel::kWarn, "name server: {}", answered.error().text);
+    if (!answered)
+      log(LogArea::kStartup, LogLevel::kWarn, "name server: {}", answered.error().text);
   }
 }
 

@@ -118,7 +118,8 @@ void LinkRepair::drive_probe() {
   probe_.reset();
   if (!link_.port_was_open) return;
   probe_at_ = Clock::time_point::max();
-  log(LogLevel::kDebug, "{} can be reached from here, too", host_name(terms_.job, link_.host));
+  log(LogArea::kChannel, LogLevel::kDebug, "{} can be reached from here, too",
+      host_name(terms_.job, link_.host));
 }
 
 /// Ends the present attempt, and begins the next one.
@@ -145,7 +146,8 @@ void LinkRepair::direct_failed(const Error& error) {
   if (!refused) refused_since_.reset();
   if (refused && !refused_since_) refused_since_ = now;
   if (error.text != last_error_)
-    log(LogLevel::kDebug, "{}: {}", host_name(terms_.job, link_.host), error.text);
+    log(LogArea::kChannel, LogLevel::kDebug, "{}: {}", host_name(terms_.job, link_.host),
+        error.text);
   last_error_ = error.text;
   direct_.reset();
   direct_at_ = now + retry_pause();
@@ -212,7 +214,8 @@ void LinkRepair::drive_relayed() {
 }
 
 void LinkRepair::adopt(Descriptor socket) {
-  log(LogLevel::kDebug, "{} has connected again", host_name(terms_.job, link_.host));
+  log(LogArea::kChannel, LogLevel::kDebug, "{} has connected again",
+      host_name(terms_.job, link_.host));
   complete(std::move(socket));
 }
 
@@ -237,7 +240,7 @@ void LinkRepair::drive_tls() {
   auto advanced = tls_->advance();
   if (!advanced) {
     last_error_ = advanced.error().text;
-    log(LogLevel::kDebug, "{}", last_error_);
+    log(LogArea::kChannel, LogLevel::kDebug, "{}", last_error_);
     tls_.reset();
     direct_at_ = relayed_at_ = Clock::now() + retry_pause();
     return;

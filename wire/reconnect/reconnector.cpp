@@ -158,13 +158,13 @@ void Reconnector::take(std::int32_t end, Descriptor socket) {
   const WorldRank first = terms_.job.host(my_host_).first_proc;
   auto given = doors_.giver->give(owner - first, host + stream * host_count(), socket, kHandoverMs);
   // The other host sees the end of the connection, and tries again.
-  if (!given) log(LogLevel::kInfo, "{}", given.error().text);
+  if (!given) log(LogArea::kChannel, LogLevel::kInfo, "{}", given.error().text);
 }
 
 void Reconnector::take_from_giver() {
   auto taken = doors_.taker->take(0);
   if (!taken) {
-    log(LogLevel::kInfo, "{}", taken.error().text);
+    log(LogArea::kChannel, LogLevel::kInfo, "{}", taken.error().text);
     if (taken.error().kind != ErrorKind::kTimeout) doors_.taker.reset();
     return;
   }
@@ -207,7 +207,8 @@ void Reconnector::poll_once() {
   places.push_back(polled.size());
   if (acceptor_) acceptor_->append_polled(polled);
   if (poll(polled.data(), polled.size(), timeout_ms()) < 0) {
-    if (errno != EINTR) log(LogLevel::kError, "reconnecting: poll fails: {}", strerror(errno));
+    if (errno != EINTR)
+      log(LogArea::kChannel, LogLevel::kError, "reconnecting: poll fails: {}", strerror(errno));
     return;
   }
   const auto all = std::span<const pollfd>(polled);

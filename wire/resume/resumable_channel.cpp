@@ -105,8 +105,8 @@ void ResumableChannel::take_delivery() {
   if (Error* const error = std::get_if<Error>(&*delivery)) return fail(std::move(*error));
   attach(std::move(std::get<std::unique_ptr<Channel>>(*delivery)));
   if (connection_)
-    log(LogLevel::kInfo, "the connection to {} is taken up again (connection {})", peer_name_,
-        connections_);
+    log(LogArea::kChannel, LogLevel::kInfo,
+        "the connection to {} is taken up again (connection {})", peer_name_, connections_);
 }
 
 void ResumableChannel::lose(const Error& error) {
@@ -117,7 +117,8 @@ void ResumableChannel::lose(const Error& error) {
     finish();
     return fail(end_of_stream());
   }
-  log(LogLevel::kInfo, "the connection to {} is lost: {}", peer_name_, error.text);
+  log(LogArea::kChannel, LogLevel::kInfo, "the connection to {} is lost: {}", peer_name_,
+      error.text);
   if (!slot_->has_delivery()) slot_->report_loss(error.text);
 }
 

@@ -166,10 +166,11 @@ void StripedChannel::take_deliveries() {
     attach(i, std::move(std::get<std::unique_ptr<Channel>>(*delivery)));
     const bool again = std::exchange(strand.was_there, true) || i == 0;
     if (strand.connection && again)
-      log(LogLevel::kInfo, "the connection to {} is taken up again (stream {}, connection {})",
-          peer_name_, i, connections_);
+      log(LogArea::kChannel, LogLevel::kInfo,
+          "the connection to {} is taken up again (stream {}, connection {})", peer_name_, i,
+          connections_);
     else if (strand.connection)
-      log(LogLevel::kInfo, "stream {} to {} is there", i, peer_name_);
+      log(LogArea::kChannel, LogLevel::kInfo, "stream {} to {} is there", i, peer_name_);
   }
   if (!given_up || failure_) return;
   if (live() == 0) return fail(std::move(*given_up));
@@ -192,7 +193,8 @@ void StripedChannel::lose(std::size_t number, const Error& error) {
   // The peer may have said its end there, and look after its channel no more. Then its slot says it
   // on the next connection.
   if (input_.ended()) return;
-  log(LogLevel::kInfo, "stream {} to {} is lost: {}", number, peer_name_, error.text);
+  log(LogArea::kChannel, LogLevel::kInfo, "stream {} to {} is lost: {}", number, peer_name_,
+      error.text);
   if (!lost.slot->has_delivery()) lost.slot->report_loss(error.text);
   flush();
 }
@@ -203,7 +205,8 @@ void StripedChannel::end_of_all(const Error& error) {
     finish();
     return fail(end_of_stream());
   }
-  log(LogLevel::kInfo, "the connection to {} is lost: {}", peer_name_, error.text);
+  log(LogArea::kChannel, LogLevel::kInfo, "the connection to {} is lost: {}", peer_name_,
+      error.text);
   // The time for which they are tried begins again.
   for (std::size_t i = 0; i < strands_.size(); ++i) {
     const ConnectionSlot& slot = *strands_[i].slot;

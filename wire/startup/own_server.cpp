@@ -24,7 +24,7 @@ OwnServer::OwnServer(Rendezvous rendezvous, const AuthenticationMethods& methods
       methods_(methods),
       thread_(quiet_thread("impishim-server", [this] {
         auto served = rendezvous_.serve();
-        if (!served) log(LogLevel::kWarn, "{}", served.error().text);
+        if (!served) log(LogArea::kStartup, LogLevel::kWarn, "{}", served.error().text);
       })) {}
 
 OwnServer::~OwnServer() { thread_.join(); }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/address.hpp"
@@ -160,7 +161,10 @@ Result<void> Rendezvous::open_relay() {
 void Rendezvous::serve_relay() {
   relay_->handle(Clock::now());
   for (const RelayReport& report : relay_->take_reports()) {
-    if (!report.progress || options_.verbose) tell(report.text);
+    if (!report.progress || options_.verbose)
+      tell(report.text);
+    else
+      log(LogArea::kRelay, LogLevel::kInfo, "{}", report.text);
   }
 }
 

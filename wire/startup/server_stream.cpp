@@ -92,6 +92,11 @@ void ServerStream::shutdown_output() {
     shutdown(socket_.get(), SHUT_WR);
 }
 
+void ServerStream::be_patient(std::chrono::milliseconds time) {
+  patience_.answer = patience_.foreign_answer = patience_.report = time;
+  begin(Phase::kLabels);
+}
+
 void ServerStream::begin(Phase phase) {
   phase_ = phase;
   waiting_since_ = heard_ = Clock::now();
@@ -144,7 +149,7 @@ Result<void> ServerStream::wait_for(short events) {
     }
     if (is_unanswered(socket_number_, kDeadMachine)) return dead_machine();
     if (now >= next_report_) {
-      log_line(LogLevel::kError,
+      log_line(LogArea::kStartup, LogLevel::kError,
                fmt::format("waiting for {}, {} s", awaited(), whole_seconds(now - waiting_since_)));
       next_report_ = now + patience_.report;
     }
@@ -256,7 +261,8 @@ bool ServerStream::is_for_stream(const StartupMessage& message) {
       notice_ = parse_waiting(message.payload);
       return true;
     case StartupCommand::kNote:
-      log_line(LogLevel::kError, "rendezvous server: " + text_of(message.payload));
+      log_line(LogArea::kStartup, LogLevel::kError,
+               "rendezvous server: " + text_of(message.payload));
       return true;
     default:
       return false;
@@ -359,8 +365,8 @@ std::optional<Error> ServerStream::given_up() {
   }
   if (!said_.empty()) return server_error(said_);
   if (gone) return std::nullopt;
-  log(LogLevel::kWarn, "the rendezvous server at {} has disconnected; the job goes on without it",
-      server_);
+  log(LogArea::kStartup, LogLevel::kWarn,
+      "the rendezvous server at {} has disconnected; the job goes on without it", server_);
   epoll_ctl(watch_.get(), EPOLL_CTL_DEL, watched_descriptor(), nullptr);
   return std::nullopt;
 }

@@ -65,6 +65,8 @@ class ServerStream {
   /// Blocks until the server has ended the stream in order, and skips messages. Fails as message()
   /// does, also if the connection was reset.
   [[nodiscard]] Result<void> await_end();
+  /// Lets the server be silent for `time`, without a report to the user.
+  void be_patient(std::chrono::milliseconds time);
   /// Starts a new phase; the time limit and reports begin again.
   void begin(Phase phase);
 

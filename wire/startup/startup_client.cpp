@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -94,6 +95,18 @@ Result<std::optional<std::uint64_t>> choose_method(ServerStream& stream,
   return std::optional(methods.key_value);
 }
 
+/// Announces this end to the server, and says what it is by `command`, which replaces IMPI.
+Result<void> announce(ServerStream& stream, const AuthenticationMethods& methods,
+                      std::span<const std::byte> command) {
+  auto key = choose_method(stream, methods);
+  if (!key) return key.error();
+  ByteWriter all;
+  if (*key) all.put(**key);
+  all.put_bytes(encode_startup(StartupCommand::kHello, {}));
+  all.put_bytes(command);
+  return stream.send(all.bytes());
+}
+
 /// Blocks for a random time that grows with the number of attempts. Clients that were turned away
 /// together so come back at different times.
 void pause_before(int attempt) {
@@ -152,6 +165,23 @@ Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms) 
   return connection;
 }
 
+Result<std::unique_ptr<ServerStream>> address_server(const std::string& server,
+                                                     const AuthenticationMethods& methods,
+                                                     std::span<const std::byte> command,
+                                                     int timeout_ms,
+                                                     const ServerPatience& patience) {
+  auto socket = connect_to_server(server, timeout_ms);
+  if (!socket) return socket.error();
+  auto stream = std::make_unique<ServerStream>(std::move(*socket), server, patience);
+  if (methods.shared.encrypts()) {
+    auto encrypted = stream->encrypt(methods.shared, timeout_ms);
+    if (!encrypted) return encrypted.error();
+  }
+  auto announced = announce(*stream, methods, command);
+  if (!announced) return announced.error();
+  return stream;
+}
+
 Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
                           const AuthenticationMethods& methods, std::chrono::milliseconds timeout) {
   using std::chrono::milliseconds;
@@ -166,13 +196,7 @@ Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
     auto encrypted = stream.encrypt(methods.shared, static_cast<int>(timeout.count()));
     if (!encrypted) return encrypted.error();
   }
-  auto key = choose_method(stream, methods);
-  if (!key) return key.error();
-  ByteWriter all;
-  if (*key) all.put(**key);
-  all.put_bytes(encode_startup(StartupCommand::kHello, {}));
-  all.put_bytes(encode_ended(launch));
-  auto sent = stream.send(all.bytes());
+  auto sent = announce(stream, methods, encode_ended(launch));
   if (!sent) return sent.error();
   auto answer = stream.await(StartupCommand::kEnded);
   if (!answer) return answer.error();
@@ -308,7 +332,8 @@ Result<void> check_clear(const JobMap& map) {
       "would cross the network in clear",
       address_text(first.address), address_text(other->address));
   if (!std::ranges::all_of(map.clients(), &Client::impishim)) {
-    log_line(LogLevel::kWarn, danger + ", because a foreign system cannot encrypt");
+    log_line(LogArea::kStartup, LogLevel::kWarn,
+             danger + ", because a foreign system cannot encrypt");
     return {};
   }
   return Error{ErrorKind::kConfiguration,
@@ -331,7 +356,7 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
     if (!own) return own.error();
     all.put_bytes(encode_coll(static_cast<std::uint32_t>(StartupLabel::kSecret), own->bytes()));
   } else {
-    log(LogLevel::kWarn,
+    log(LogArea::kStartup, LogLevel::kWarn,
         "the rendezvous server is no impirun of this version: all systems are foreign to each "
         "other, and talk plain IMPI");
   }
@@ -382,24 +407,13 @@ Result<void> ServerConnection::return_to_server() {
   if (!methods) return methods.error();
   ServerPatience patience;
   patience.answer = patience.leaving;
-  auto socket = connect_to_server(server_, static_cast<int>(patience.leaving.count()));
-  if (!socket) return socket.error();
-  auto stream = std::make_unique<ServerStream>(std::move(*socket), server_, patience);
-  if (methods->shared.encrypts()) {
-    auto encrypted = stream->encrypt(methods->shared, static_cast<int>(patience.leaving.count()));
-    if (!encrypted) return encrypted;
-  }
-  auto key = choose_method(*stream, *methods);
-  if (!key) return key.error();
   ByteWriter client;
   client.put(client_);
-  ByteWriter all;
-  if (*key) all.put(**key);
-  all.put_bytes(encode_startup(StartupCommand::kHello, {}));
-  all.put_bytes(encode_startup(StartupCommand::kReturn, client.bytes()));
-  auto sent = stream->send(all.bytes());
-  if (!sent) return sent;
-  stream_ = std::move(stream);
+  auto stream =
+      address_server(server_, *methods, encode_startup(StartupCommand::kReturn, client.bytes()),
+                     static_cast<int>(patience.leaving.count()), patience);
+  if (!stream) return stream.error();
+  stream_ = std::move(*stream);
   auto finished = say_fini();
   if (!finished) return finished;
   return stream_->ours() ? Result<void>() : server_error("it does not take back its clients");

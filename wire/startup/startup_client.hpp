@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,13 @@ struct JoinOptions {
 /// kConfiguration if there is no such address, and with kConnection if the server cannot be
 /// reached.
 [[nodiscard]] Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms);
+
+/// Connects to the server, proves that this end may, and announces it and what it is by `command`,
+/// which is a framed message and replaces IMPI. Blocks for `timeout_ms` to connect, and as
+/// `patience` says after that. Fails as ServerConnection::connect() does.
+[[nodiscard]] Result<std::unique_ptr<ServerStream>> address_server(
+    const std::string& server, const AuthenticationMethods& methods,
+    std::span<const std::byte> command, int timeout_ms, const ServerPatience& patience);
 
 /// Reports to the server that the processes of `launch` have ended. Returns true if they never
 /// joined; then the server has told the clients that wait for them. Blocks for at most `timeout`,

@@ -47,6 +47,16 @@ enum class StartupCommand : std::uint32_t {
   /// From a client, after DONE: whether it goes on when another client is lost. The payload is a
   /// Uint4, 1 or 0. There is no answer. A client that has sent none does not go on.
   kGoesOn = 0x4953474f,
+  /// From a process that can be asked while the job runs, after kHello and instead of IMPI: a
+  /// MonitorHello. The server answers with the same command and no payload.
+  kMonitor = 0x49534d4f,
+  /// From a program that asks, after kHello and instead of IMPI, and again after kAnswered; from
+  /// the server to each process: a MonitorQuestion.
+  kQuestion = 0x49535155,
+  /// From a process: the number of the question, and its ProcessState; to the program that asked:
+  /// the state.
+  kAnswer = 0x4953414e,
+  kAnswered = 0x49534144,  ///< to the program that asked, behind all answers: a MonitorEnd
 };
 
 /// The labels of IMPI 2.3.5. Values are per client (0x1000), per host (0x2000) and per proc

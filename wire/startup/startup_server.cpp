@@ -18,6 +18,7 @@
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/result.hpp"
+#include "wire/monitor/process_state.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/label_collection.hpp"
 #include "wire/startup/startup_message.hpp"
@@ -156,6 +157,13 @@ void StartupServer::received(int id, std::span<const std::byte> bytes) {
   process(id, found->second);
 }
 
+/// Returns the longest payload that a connection in this stage may send.
+std::uint32_t StartupServer::most_payload(Stage stage) {
+  if (stage <= Stage::kImpi || stage == Stage::kAsker) return kMaxEarlyPayload;
+  if (stage == Stage::kMonitor) return kMaxProcessState + sizeof(std::uint32_t);
+  return kMaxStartupPayload;
+}
+
 void StartupServer::process(int id, Connection& connection) {
   while (step(id, connection)) {
   }
@@ -181,8 +189,7 @@ bool StartupServer::step(int id, Connection& connection) {
     turn_away(id, connection, "it does not speak IMPI (AUTH must come first)");
     return false;
   }
-  auto message = connection.decoder.next(connection.stage <= Stage::kImpi ? kMaxEarlyPayload
-                                                                          : kMaxStartupPayload);
+  auto message = connection.decoder.next(most_payload(connection.stage));
   if (!message) {
     turn_away(id, connection, message.error().text);
     return false;
@@ -202,8 +209,13 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
       learn_of_end(id, connection, message);
     if (command == StartupCommand::kReturn && connection.announced)
       come_back(id, connection, message);
-    return;
+    if (command == StartupCommand::kMonitor && connection.announced)
+      begin_monitor(id, connection, message);
+    if (command != StartupCommand::kQuestion || !connection.announced) return;
+    connection.stage = Stage::kAsker;
   }
+  if (connection.stage == Stage::kMonitor || connection.stage == Stage::kAsker)
+    return handle_monitoring(id, connection, message);
   switch (command) {
     case StartupCommand::kColl:
       if (connection.stage == Stage::kJoined) collect(id, connection, message);
@@ -304,6 +316,7 @@ void StartupServer::refused(int id, const std::string& reason) {
 }
 
 void StartupServer::disconnected(int id) {
+  if (end_monitoring(id)) return;
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& connection = found->second;

@@ -15,6 +15,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/base/stranger_report.hpp"
+#include "wire/monitor/monitor_hub.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/startup/label_collection.hpp"
 #include "wire/startup/startup_client.hpp"
@@ -127,6 +128,9 @@ class StartupServer {
     kContending,
     kJoined,
     kDone,
+    kMonitor,  ///< of a process that can be asked
+    kAsker,    ///< of a program that asks
+    // Of those that follow, nothing more is read.
     kFinished,
     kLost,  ///< the others go on
     kTurnedAway
@@ -147,6 +151,7 @@ class StartupServer {
     std::optional<Clock::time_point> lost_at;  ///< of a client that may return
   };
 
+  [[nodiscard]] static std::uint32_t most_payload(Stage stage);
   void process(int id, Connection& connection);
   [[nodiscard]] bool step(int id, Connection& connection);
   void handle(int id, Connection& connection, const StartupMessage& message);
@@ -157,6 +162,11 @@ class StartupServer {
   void learn_of_end(int id, Connection& connection, const StartupMessage& message);
   [[nodiscard]] bool has_never_joined(const EndedLaunch& launch);
   void end_lost(std::int32_t client);
+  void begin_monitor(int id, Connection& connection, const StartupMessage& message);
+  void handle_monitoring(int id, Connection& connection, const StartupMessage& message);
+  void act_for_monitors();
+  [[nodiscard]] bool end_monitoring(int id);
+
   void come_back(int id, Connection& connection, const StartupMessage& message);
   void lose(Connection& connection);
   void lose_for_good(Connection& connection, const std::string& how);
@@ -196,6 +206,7 @@ class StartupServer {
   std::map<std::int32_t, int> by_client_;  ///< client -> connection
   /// Client -> connection that wants the place of by_client_'s connection.
   std::map<std::int32_t, int> contenders_;
+  MonitorHub monitors_;
   LabelCollection labels_;  ///< not yet answered
   std::int32_t finished_ = 0;
   std::int32_t lost_ = 0;      ///< clients, while the others go on

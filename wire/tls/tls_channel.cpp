@@ -84,9 +84,9 @@ void TlsChannel::let_kernel_seal(const TcpOptions& options) {
                           : Result<void>(Error{ErrorKind::kSystem, "OpenSSL tells no key"});
   if (sealed) {
     kernel_.emplace(session_->records_per_key());
-    log(LogLevel::kInfo, "the kernel encrypts what is sent to {}", peer_name());
+    log(LogArea::kChannel, LogLevel::kInfo, "the kernel encrypts what is sent to {}", peer_name());
   } else {
-    log(LogLevel::kInfo, "OpenSSL encrypts what is sent to {}: {}", peer_name(),
+    log(LogArea::kChannel, LogLevel::kInfo, "OpenSSL encrypts what is sent to {}: {}", peer_name(),
         sealed.error().text);
   }
 }

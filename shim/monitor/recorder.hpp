@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What this process's threads do in MPI, for those who ask through the rendezvous server
+/// (docs/see.md). There is a recorder only in a job with IMPISHIM_MONITOR=on.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "shim/handle/handle_table.hpp"
+#include "shim/monitor/call_record.hpp"
+#include "wire/base/mutex.hpp"
+#include "wire/monitor/process_state.hpp"
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::shim {
+
+struct Job;
+
+/// A communicator that a recorded call has used.
+struct RecordedGroup {
+  std::uint64_t id = 0;
+  std::vector<wire::WorldRank> peers;  ///< rank, or rank in the remote group -> world rank
+  wire::RankList members;
+  std::string name;                     ///< protected by the recorder's mutex
+  std::map<std::string, int> children;  ///< likewise: how many were made of it, by the way
+  std::atomic<std::uint64_t> begun{0};
+  std::atomic<const char*> latest{nullptr};
+};
+
+/// Communicators, requests and calls of this process. The functions are for threads of the program,
+/// in a call of MPI; describe() is for the thread that answers.
+class Recorder {
+ public:
+  /// Creates the recorder of `job`, which must have all its communicators.
+  explicit Recorder(Job& job);
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Returns the record of the calling thread; null if there are too many threads.
+  [[nodiscard]] CallRecord* record_of_thread();
+
+  /// Returns what a message of a call waits for.
+  [[nodiscard]] RecordedWait message(RecordedWait::Kind kind, MPI_Comm comm, int peer, int tag);
+  /// Counts a collective that begins on the communicator. Returns what it waits for.
+  [[nodiscard]] RecordedWait collective(const char* function, MPI_Comm comm);
+  /// Notes what has been started with `request`.
+  void started(MPI_Request request, const char* function, RecordedWait wait);
+  /// Adds what requests wait for that are not complete.
+  void add_requests(RecordedContent& content, int count, const MPI_Request* requests);
+  /// Notes that `function` has made a communicator of `parent`, which may be null.
+  void made(const char* function, MPI_Comm parent, MPI_Comm made);
+  /// Notes that the program has named a communicator.
+  void named(MPI_Comm comm, const char* name);
+  /// Notes that the program has freed a communicator.
+  void freed(MPI_Comm comm);
+
+  /// Adds the calls of all threads, and the communicators, to a state.
+  void describe(wire::ProcessState& state);
+
+ private:
+  RecordedGroup& group(MPI_Comm comm);
+  RecordedGroup& insert(MPI_Comm comm, std::string name);
+  [[nodiscard]] std::string name_of_new(const char* function, MPI_Comm parent);
+
+  Job& job_;
+  HandleTable<MPI_Comm, RecordedGroup> by_handle_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<RecordedGroup>> groups_ IMPISHIM_GUARDED_BY(mutex_);
+  /// How many communicators of the vendor's with the same members were there: they are made in the
+  /// same order in all of them.
+  std::map<wire::RankList, std::uint64_t> same_members_ IMPISHIM_GUARDED_BY(mutex_);
+  std::deque<CallRecord> records_ IMPISHIM_GUARDED_BY(mutex_);
+  Mutex requests_mutex_;
+  std::unordered_map<std::uint64_t, RecordedWait> requests_ IMPISHIM_GUARDED_BY(requests_mutex_);
+};
+
+}  // namespace impishim::shim

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/startup/monitoring.hpp"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "shim/job/job.hpp"
+#include "shim/monitor/recorded_call.hpp"
+#include "shim/monitor/recorder.hpp"
+#include "shim/startup/session.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/monitor/monitor_message.hpp"
+#include "wire/monitor/process_state.hpp"
+#include "wire/topology/job_map.hpp"
+#include "wire/watch/monitor_thread.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// Returns the memory of this process that is resident; 0 if the kernel does not tell.
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  file >> total >> resident;
+  return file ? resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+std::string node_name_here() {
+  std::array<char, wire::kLongestMonitoredText> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+wire::ProcessCounters counters_of(Job& job) {
+  const wire::EngineCounters all = job.engine->counters();
+  const wire::EngineLoad load = job.engine->load();
+  wire::ProcessCounters counters;
+  counters.messages_sent = all.messages_sent;
+  counters.messages_received = all.messages_received;
+  counters.sent_bytes = all.payload_bytes_sent;
+  counters.received_bytes = all.payload_bytes_received;
+  counters.flow_control_stalls = all.flow_control_stalls;
+  counters.relay_stalls = all.relay_stalls;
+  counters.packets_relayed = all.packets_relayed;
+  counters.posted_receives = load.posted_receives;
+  counters.pending_sends = load.pending_sends;
+  counters.unexpected_messages = load.unexpected_messages;
+  counters.unexpected_bytes = load.unexpected_bytes;
+  counters.queued_packets = load.queued_packets;
+  counters.held_packets = load.held_packets;
+  counters.relay_bytes = all.relay_bytes;
+  counters.resident_bytes = resident_bytes();
+  const auto clients = static_cast<std::int32_t>(job.map.at_start().clients().size());
+  for (const wire::ClientTraffic& each : load.clients) {
+    if (each.client >= clients) continue;  // of another job
+    counters.systems.push_back({each.client, each.sent.packets, each.sent.bytes,
+                                each.received.packets, each.received.bytes});
+  }
+  return counters;
+}
+
+wire::ProcessState state_of(Job& job, Recorder& recorder, std::uint32_t wants) {
+  wire::ProcessState state;
+  state.rank = job.here;
+  state.system = job.client;
+  state.process = static_cast<std::uint32_t>(getpid());
+  state.host = node_name_here();
+  if ((wants & wire::kWantsCalls) != 0) recorder.describe(state);
+  if ((wants & wire::kWantsCounters) != 0) state.counters = counters_of(job);
+  return state;
+}
+
+/// Returns a new recorder. It lives as long as the process: threads may be in calls that they
+/// record, also in MPI_Finalize.
+Recorder& new_recorder(Job& job) {
+  return *new Recorder(job);  // NOLINT(cppcoreguidelines-owning-memory)
+}
+
+}  // namespace
+
+void start_monitoring(Job& job, const JobSettings& settings) {
+  if (!settings.monitor) return;
+  Recorder& recorder = new_recorder(job);
+  const wire::MonitorHello hello{job.client, job.here, job.map.at_start().size()};
+  job.monitor = std::make_shared<wire::MonitorThread>(
+      settings.server, hello,
+      [&job, &recorder](std::uint32_t wants) { return state_of(job, recorder, wants); });
+  the_recorder.store(&recorder, std::memory_order_release);
+}
+
+void stop_monitoring(Job& job) {
+  the_recorder.store(nullptr, std::memory_order_release);
+  job.monitor.reset();
+}
+
+}  // namespace impishim::shim
