@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "wire/base/log_settings.hpp"
+#include "wire/base/log_settings.hpp"  // IWYU pragma: export
 #include "wire/base/result.hpp"
 
 namespace impishim {
