@@ -74,7 +74,7 @@ def record_communicators(function, recording):
     pointers = [p.name for p in function.parameters if p.is_value("MPI_Comm *")]
     if function.name in ("MPI_Comm_free", "MPI_Comm_disconnect"):
         # The handle is null afterwards.
-        recording.before = f".ending(*{pointers[0]})" + recording.before
+        recording.before = f".ending({pointers[0]})" + recording.before
         recording.after.append("recorded.freed();")
     elif function.name == "MPI_Comm_set_name":
         recording.after.append(f"recorded.named({comms[0]}, {function.parameters[1].name});")

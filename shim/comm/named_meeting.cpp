@@ -20,6 +20,7 @@
 #include "shim/request/arguments.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/hash.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -204,12 +205,10 @@ int greatest_of_firsts(Job& job, const RankList& firsts, MeetingName name, std::
 }  // namespace
 
 MeetingName meeting_name(MeetingPurpose purpose, std::string_view stringtag) {
-  // FNV-1a: the same on all systems.
-  MeetingName hash = 0xcbf29ce484222325U;
-  const auto add = [&](std::uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3U; };
-  add(static_cast<std::uint8_t>(purpose));
-  for (const char letter : stringtag) add(static_cast<std::uint8_t>(letter));
-  return hash ^ hash >> 56U;
+  Fnv1a hash;
+  hash.add(static_cast<std::uint8_t>(purpose));
+  for (const char letter : stringtag) hash.add(static_cast<std::uint8_t>(letter));
+  return hash.value() ^ hash.value() >> 56U;
 }
 
 int collect_words(Job& job, const std::vector<int>& native, MeetingName name,

@@ -13,6 +13,7 @@
 #include "shim/job/connected_hosts.hpp"
 #include "shim/job/job.hpp"
 #include "shim/values/rank_list.hpp"
+#include "wire/base/hash.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
@@ -26,16 +27,15 @@
 namespace impishim::shim {
 namespace {
 
-/// Returns a number that tells this job from others: a hash of all its processes (FNV-1a).
+/// Returns a number that tells this job from others: a hash of all its processes.
 std::uint64_t number_of(const wire::JobMap& map) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  const auto add = [&](std::uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3U; };
+  Fnv1a hash;
   for (const wire::Proc& proc : map.procs()) {
-    for (const std::byte each : proc.id.host) add(std::to_integer<std::uint8_t>(each));
+    for (const std::byte each : proc.id.host) hash.add(std::to_integer<std::uint8_t>(each));
     for (unsigned shift = 0; shift < 64; shift += 8)
-      add(static_cast<std::uint8_t>(static_cast<std::uint64_t>(proc.id.pid) >> shift));
+      hash.add(static_cast<std::uint8_t>(static_cast<std::uint64_t>(proc.id.pid) >> shift));
   }
-  return hash;
+  return hash.value();
 }
 
 wire::Client client_of(const wire::GroupMember& member, const wire::Client& own) {

@@ -16,6 +16,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/engine/engine.hpp"
+#include "wire/peer/engine_counters.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "shim/monitor/call_record.hpp"
 #include "shim/monitor/recorder.hpp"
@@ -34,6 +35,7 @@ class RecordedCall {
     content_.inside = true;
   }
   ~RecordedCall() {
+    if (ending_ != nullptr) recorder_.attach(ending_handle_, *ending_);
     if (record_ == nullptr) return;
     record_->leave(monotonic_ns());
     inside() = false;
@@ -57,8 +59,10 @@ class RecordedCall {
     recorder_.add_requests(content_, count, requests);
     return *this;
   }
-  RecordedCall& ending(MPI_Comm comm) {
-    ending_ = comm;
+  RecordedCall& ending(const MPI_Comm* comm) {
+    if (comm == nullptr) return *this;
+    ending_handle_ = *comm;
+    ending_ = recorder_.detach(*comm);
     return *this;
   }
   void begin() {
@@ -85,7 +89,9 @@ class RecordedCall {
     recorder_.started(*request, content_.function, {});
   }
   void named(MPI_Comm comm, const char* name) { recorder_.named(comm, name); }
-  void freed() { recorder_.freed(ending_); }
+  void freed() {
+    if (ending_ != nullptr) recorder_.forget(*std::exchange(ending_, nullptr));
+  }
 
  private:
   [[nodiscard]] static bool& inside() {
@@ -96,7 +102,9 @@ class RecordedCall {
   Recorder& recorder_;
   RecordedContent content_;
   RecordedWait latest_;
-  MPI_Comm ending_ = MPI_COMM_NULL;
+  /// The communicator that the call frees, until it has succeeded, and its handle.
+  RecordedGroup* ending_ = nullptr;
+  MPI_Comm ending_handle_ = MPI_COMM_NULL;
   CallRecord* record_ = nullptr;
 };
 

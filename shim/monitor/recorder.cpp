@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,8 +24,10 @@
 #include "shim/monitor/recorded_call.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/hash.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/monitor/process_state.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -34,17 +35,16 @@ namespace {
 /// Marks the numbers of communicators inside this system; those of others are context ids.
 constexpr std::uint64_t kNativeGroup = 1ULL << 63U;
 
-/// Returns the same number in all members: of their world ranks, and of how many communicators with
-/// the same members there were before (FNV-1a).
+/// Returns the same number in all members: a hash of their world ranks, and of how many
+/// communicators with the same members there were before.
 std::uint64_t number_of_group(const wire::RankList& members, std::uint64_t count) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3ULL; };
+  Fnv1a hash;
   for (const auto& [first, last] : members) {
-    mix(static_cast<std::uint64_t>(first));
-    mix(static_cast<std::uint64_t>(last));
+    hash.add(static_cast<std::uint64_t>(first));
+    hash.add(static_cast<std::uint64_t>(last));
   }
-  mix(count);
-  return hash | kNativeGroup;
+  hash.add(count);
+  return hash.value() | kNativeGroup;
 }
 
 /// How a function makes a communicator of another one, for its name.
@@ -219,12 +219,17 @@ void Recorder::named(MPI_Comm comm, const char* name) {
   known.name = fmt::format("\"{}\"", name);
 }
 
-void Recorder::freed(MPI_Comm comm) {
-  const RecordedGroup* known = by_handle_.find(comm);
-  if (known == nullptr) return;
-  by_handle_.erase(comm);
+RecordedGroup* Recorder::detach(MPI_Comm comm) {
+  RecordedGroup* const known = by_handle_.find(comm);
+  if (known != nullptr) by_handle_.erase(comm);
+  return known;
+}
+
+void Recorder::attach(MPI_Comm comm, RecordedGroup& group) { by_handle_.insert(comm, group); }
+
+void Recorder::forget(const RecordedGroup& group) {
   const MutexLock lock(mutex_);
-  std::erase_if(groups_, [known](const auto& each) { return each.get() == known; });
+  std::erase_if(groups_, [&group](const auto& each) { return each.get() == &group; });
 }
 
 void Recorder::describe(wire::ProcessState& state) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What this process's threads do in MPI, for those who ask through the rendezvous server
+/// What this process's threads do in MPI, for questions that come through the rendezvous server
 /// (docs/see.md). There is a recorder only in a job with IMPISHIM_MONITOR=on.
 #pragma once
 
@@ -59,8 +59,13 @@ class Recorder {
   void made(const char* function, MPI_Comm parent, MPI_Comm made);
   /// Notes that the program has named a communicator.
   void named(MPI_Comm comm, const char* name);
-  /// Notes that the program has freed a communicator.
-  void freed(MPI_Comm comm);
+  /// Takes the handle from a communicator that a call frees: another thread may get the same handle
+  /// for a new communicator before that call returns. Returns null if it was never recorded.
+  [[nodiscard]] RecordedGroup* detach(MPI_Comm comm);
+  /// Gives the handle back, if the call has failed.
+  void attach(MPI_Comm comm, RecordedGroup& group);
+  /// Forgets a communicator that has been freed.
+  void forget(const RecordedGroup& group);
 
   /// Adds the calls of all threads, and the communicators, to a state.
   void describe(wire::ProcessState& state);

@@ -5,6 +5,7 @@
 #include "shim/job/job.hpp"
 #include "wire/base/log.hpp"
 #include "wire/engine/engine.hpp"
+#include "wire/peer/engine_counters.hpp"
 
 #define IMPISHIM_PUBLIC extern "C" __attribute__((visibility("default")))
 

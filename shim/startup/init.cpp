@@ -37,7 +37,7 @@
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
-#include "wire/watch/monitor_thread.hpp"
+#include "wire/watch/monitor_thread.hpp"  // IWYU pragma: keep
 
 namespace impishim::shim {
 namespace {

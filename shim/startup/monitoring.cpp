@@ -19,6 +19,7 @@
 #include "wire/engine/engine.hpp"
 #include "wire/monitor/monitor_message.hpp"
 #include "wire/monitor/process_state.hpp"
+#include "wire/peer/engine_counters.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/watch/monitor_thread.hpp"
 

@@ -143,7 +143,7 @@ Result<void> read_monitor(JobSettings& request) {
     return bad("IMPISHIM_MONITOR", text, "use on, or off (default)");
   if (request.monitor && request.server.empty())
     return bad("IMPISHIM_MONITOR", text,
-               "nobody can ask through the server of IMPISHIM_SERVER=self; unset one of the two");
+               "no other program reaches the server of IMPISHIM_SERVER=self: unset one of the two");
   return {};
 }
 

@@ -20,6 +20,7 @@
 #include "shim/job/lost_systems.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/values/survivor_agreement.hpp"
+#include "wire/base/hash.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -30,10 +31,10 @@ constexpr const char* kAgreement = "an agreement of survivors";
 
 /// Returns the name of the letters of one agreement inside a system.
 MeetingName name_of(const Communicator& communicator, std::uint64_t number) {
-  MeetingName hash = 0xcbf29ce484222325U;
-  for (const std::uint64_t word : {std::uint64_t{communicator.context}, number})
-    hash = (hash ^ word) * 0x100000001b3U;
-  return hash ^ hash >> 56U;
+  Fnv1a hash;
+  hash.add(communicator.context);
+  hash.add(number);
+  return hash.value() ^ hash.value() >> 56U;
 }
 
 /// The messages between the first members of the systems.

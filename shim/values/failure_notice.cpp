@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/hash.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
@@ -38,12 +39,11 @@ constexpr std::uint32_t kMark = 0x494d4e46;  ///< tells a notice from other byte
 }  // namespace
 
 std::uint64_t signature_of(std::uint32_t operation, std::int32_t root, std::uint64_t elements) {
-  // A hash that all systems compute alike; the factor is that of FNV.
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::uint64_t word :
-       {std::uint64_t{operation}, static_cast<std::uint64_t>(root), elements})
-    hash = (hash ^ word) * 0x100000001b3;
-  return hash == 0 ? 1 : hash;
+  Fnv1a hash;
+  hash.add(operation);
+  hash.add(static_cast<std::uint64_t>(root));
+  hash.add(elements);
+  return hash.value() == 0 ? 1 : hash.value();
 }
 
 FailureNoticeBytes encode(const FailureNotice& notice) {

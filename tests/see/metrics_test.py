@@ -128,6 +128,13 @@ class Metricss(WatchedCase):
         self.assertIn(f"cannot serve metrics at 127.0.0.1 port {port}: Address already", run.err)
         self.assertEqual(run.out, "")
 
+    def test_processes_that_may_not_answer_are_named(self):
+        variables = {"IMPISHIM_METRICS": str(self.free_port()), "IMPISHIM_MONITOR": "off"}
+        with impirun(*two_systems("not"), **variables) as run:
+            self.expect(run, 2)
+        self.assertIn("IMPISHIM_METRICS has no numbers with IMPISHIM_MONITOR=off", run.err)
+        self.assertEqual(run.out, "")
+
     def test_wrong_requests_are_refused(self):
         metrics = self.serve(str(port := self.free_port()))
         with self.assertRaises(urllib.error.HTTPError) as refused:

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An owned file descriptor.
+/// An owned file descriptor, and what calls on one say.
 #pragma once
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace impishim {
+
+/// Returns true if a call on a non-blocking descriptor failed with `error` because it must be made
+/// again later: there is no room or no input yet, or a signal has come.
+[[nodiscard]] inline bool would_block(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
 
 /// Owner of a file descriptor, which it closes when it is destroyed. Move-only.
 class Descriptor {

@@ -3,14 +3,17 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
 #include <deque>
 #include <string>
@@ -190,22 +193,40 @@ class Log {
   void write_file_locked(const std::string& line) IMPISHIM_REQUIRES(mutex_) {
     if (process_.empty()) return waiting_.put(line, kMostWaiting);
     if (!file_.valid() && !file_failed_) open_locked();
-    if (!file_.valid()) return;
-    for (const std::string& each : waiting_.take()) write_to(file_.get(), each);
-    write_to(file_.get(), line);
+    for (const std::string& each : waiting_.take()) write_line_locked(each);
+    write_line_locked(line);
+  }
+
+  /// Writes to the file, unless that has failed before.
+  void write_line_locked(std::string_view line) IMPISHIM_REQUIRES(mutex_) {
+    while (file_.valid() && !line.empty()) {
+      const ssize_t size = ::write(file_.get(), line.data(), line.size());
+      if (size >= 0)
+        line.remove_prefix(static_cast<std::size_t>(size));
+      else if (errno != EINTR)
+        give_up_file_locked(std::strerror(errno));
+    }
+  }
+
+  [[nodiscard]] std::string file_path_locked() const IMPISHIM_REQUIRES(mutex_) {
+    return fmt::format("{}.{}.log", settings_.file, process_);
+  }
+
+  /// Says once that the file cannot be written, and why. Standard error still has its lines.
+  void give_up_file_locked(std::string_view cause) IMPISHIM_REQUIRES(mutex_) {
+    file_failed_ = true;
+    file_.reset();
+    const std::string text = fmt::format("cannot write the log to {} (IMPISHIM_LOG_FILE): {}",
+                                         file_path_locked(), cause);
+    write_to(STDERR_FILENO, plain_locked(LogLevel::kWarn, text));
   }
 
   void open_locked() IMPISHIM_REQUIRES(mutex_) {
-    const std::string path = fmt::format("{}.{}.log", settings_.file, process_);
-    auto opened = open_output_file(path, S_IRUSR | S_IWUSR);
-    if (opened) {
+    auto opened = open_output_file(file_path_locked(), S_IRUSR | S_IWUSR);
+    if (opened)
       file_ = std::move(*opened);
-      return;
-    }
-    file_failed_ = true;
-    write_to(STDERR_FILENO, plain_locked(LogLevel::kWarn, fmt::format("cannot write the log to {} "
-                                                                      "(IMPISHIM_LOG_FILE): {}",
-                                                                      path, opened.error().text)));
+    else
+      give_up_file_locked(opened.error().text);
   }
 
   Mutex mutex_;

@@ -306,4 +306,22 @@ Result<HostId> address_for_others() {
   return Error{ErrorKind::kSystem, "no network interface of this machine but the loopback is up"};
 }
 
+Descriptor listening_at(SocketAddress& here) {
+  constexpr int kBacklog = 1024;
+  Descriptor socket(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // A port that the user names may still be in use by closed connections of the last job.
+  const int on = 1;
+  if (socket.valid() && here.port() != 0)
+    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (socket.valid() && bind(socket.get(), here.get(), here.size) == 0 &&
+      listen(socket.get(), kBacklog) == 0 &&
+      getsockname(socket.get(), here.get(), &here.size) == 0) {
+    return socket;
+  }
+  const int error = errno;
+  socket.reset();
+  errno = error;
+  return socket;
+}
+
 }  // namespace impishim::wire

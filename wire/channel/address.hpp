@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/packet/packet.hpp"
 
@@ -65,5 +66,9 @@ struct SocketAddress {
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] static SocketAddress of(const HostId& address, std::uint16_t port);
 };
+
+/// Returns a non-blocking TCP socket that listens at `here`, and stores the port there that the
+/// kernel chose if it was 0. An invalid descriptor has its cause in errno.
+[[nodiscard]] Descriptor listening_at(SocketAddress& here);
 
 }  // namespace impishim::wire

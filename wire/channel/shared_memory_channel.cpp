@@ -179,7 +179,7 @@ void SharedMemoryChannel::ring_bell() {
   const char token = 1;
   // If the socket buffer is full, it is full of tokens, so the peer wakes anyway.
   const ssize_t sent = send(socket_.get(), &token, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) peer_has_gone();
+  if (sent < 0 && !would_block(errno)) peer_has_gone();
 }
 
 bool SharedMemoryChannel::drain_bell() {

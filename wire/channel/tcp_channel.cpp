@@ -109,7 +109,7 @@ Result<std::size_t> TcpChannel::try_send(std::span<const iovec> pieces) {
     sent_ += static_cast<std::uint64_t>(sent);
     return static_cast<std::size_t>(sent);
   }
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
+  if (would_block(errno)) return std::size_t{0};
   return lost(errno);
 }
 
@@ -117,7 +117,7 @@ Result<std::size_t> TcpChannel::try_receive(std::span<const iovec> pieces) {
   const ssize_t received = receive_pieces(socket_.get(), pieces);
   if (received > 0) return static_cast<std::size_t>(received);
   if (received == 0) return Error{ErrorKind::kConnection, "end of stream"};
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::size_t{0};
+  if (would_block(errno)) return std::size_t{0};
   return lost(errno);
 }
 

@@ -26,24 +26,6 @@ std::optional<std::uint16_t> port_number(const std::string& text) {
   return port && *port > 0 ? port : std::nullopt;
 }
 
-/// Returns a socket that listens at `here`, and stores its port there. An invalid one has its cause
-/// in errno.
-Descriptor listening_at(SocketAddress& here) {
-  Descriptor socket(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // A port that the user names may still be in use by closed connections of the last job.
-  const int on = 1;
-  if (socket.valid() && here.port() != 0)
-    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (socket.valid() && bind(socket.get(), here.get(), here.size) == 0 &&
-      listen(socket.get(), 1024) == 0 && getsockname(socket.get(), here.get(), &here.size) == 0) {
-    return socket;
-  }
-  const int error = errno;
-  socket.reset();
-  errno = error;
-  return socket;
-}
-
 Error cannot_listen(const HostId& address, PortRange ports, int error) {
   const std::string where =
       ports.first == 0 ? address_text(address)

@@ -9,14 +9,13 @@
 #include <cstring>
 #include <utility>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/connect/link_handshake.hpp"
 
 namespace impishim::wire {
 namespace {
-
-bool may_pass(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 Error connection_error(int error) { return {ErrorKind::kConnection, std::strerror(error)}; }
 
@@ -25,7 +24,7 @@ Result<bool> flush(int socket, LinkHandshake& handshake) {
   while (!handshake.output().empty()) {
     const auto bytes = handshake.output();
     const ssize_t size = send(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (size < 0) return may_pass(errno) ? Result<bool>(false) : connection_error(errno);
+    if (size < 0) return would_block(errno) ? Result<bool>(false) : connection_error(errno);
     handshake.sent(static_cast<std::size_t>(size));
   }
   return true;
@@ -44,7 +43,7 @@ Result<bool> advance(int socket, LinkHandshake& handshake) {
     const auto room = handshake.room();
     if (handshake.done() || room.empty()) return handshake.done();
     const ssize_t size = recv(socket, room.data(), room.size(), MSG_DONTWAIT);
-    if (size < 0) return may_pass(errno) ? Result<bool>(false) : connection_error(errno);
+    if (size < 0) return would_block(errno) ? Result<bool>(false) : connection_error(errno);
     if (size == 0) return Error{ErrorKind::kConnection, "it closed the connection"};
     auto went_on = handshake.filled(static_cast<std::size_t>(size));
     if (!went_on) {

@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/fabric/fabric_endpoint.hpp"
@@ -73,8 +74,7 @@ Result<std::optional<GuardWord>> GuardSocket::hear() {
       recv(socket_.get(), bytes_.data() + received_, bytes_.size() - received_, MSG_DONTWAIT);
   if (size == 0) return Error{ErrorKind::kConnection, "the process has ended"};
   if (size < 0) {
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
-      return std::optional<GuardWord>();
+    if (would_block(errno)) return std::optional<GuardWord>();
     return Error{ErrorKind::kConnection, std::strerror(errno)};
   }
   received_ += static_cast<std::size_t>(size);

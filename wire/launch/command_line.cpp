@@ -128,9 +128,9 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "  impirun -name-server [-port P]           (keeps names for MPI_Publish_name)\n\n"
       "Authentication: IMPI_AUTH_KEY=<decimal number>, IMPI_AUTH_KEY_FILE=<file that holds it>, or "
       "IMPI_AUTH_NONE in the\n"
-      "environment of server and clients. Encryption as well: IMPISHIM_SECRET=<text> or "
-      "IMPISHIM_SECRET_FILE=<file\n"
-      "that holds it>, or IMPISHIM_CERTIFICATE, IMPISHIM_PRIVATE_KEY and IMPISHIM_AUTHORITY=<PEM "
+      "environment of server and clients. Encryption as well: IMPISHIM_SECRET_FILE=<file "
+      "with a secret, mode 0600\n"
+      "(-new-secret)>, or IMPISHIM_CERTIFICATE, IMPISHIM_PRIVATE_KEY and IMPISHIM_AUTHORITY=<PEM "
       "file>.",
       "impirun"};
   app.add_option("--server", options.server, "be the rendezvous server of N clients")

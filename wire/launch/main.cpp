@@ -73,6 +73,20 @@ Result<std::unique_ptr<wire::MetricsService>> open_metrics() {
   return metrics;
 }
 
+/// Like open_metrics(), and makes the processes that this program starts answer. Fails with
+/// kConfiguration if they may not.
+Result<std::unique_ptr<wire::MetricsService>> open_metrics_of_own_job() {
+  auto metrics = open_metrics();
+  if (!metrics || !*metrics) return metrics;
+  const char* monitor = secure_getenv("IMPISHIM_MONITOR");
+  if (monitor != nullptr && std::strcmp(monitor, "off") == 0) {
+    return Error{ErrorKind::kConfiguration,
+                 "IMPISHIM_METRICS has no numbers with IMPISHIM_MONITOR=off: unset one of the two"};
+  }
+  setenv("IMPISHIM_MONITOR", "on", 0);
+  return metrics;
+}
+
 int run_server(const CommandLine& line) {
   wire::RendezvousOptions options;
   options.verbose = line.verbose;
@@ -304,10 +318,8 @@ int run_local(const CommandLine& line) {
   options.methods = *methods;
   auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, options.reconnect);
   if (!reconnect) return complain(reconnect.error(), kUsageStatus);
-  auto metrics = open_metrics();
+  auto metrics = open_metrics_of_own_job();
   if (!metrics) return complain(metrics.error(), kUsageStatus);
-  // Without it there would be no numbers.
-  if (*metrics) setenv("IMPISHIM_MONITOR", "on", 0);
   const EndedSystems ended;
   options.ended_clients = ended.for_server();
   auto opened = wire::Rendezvous::open(options);

@@ -60,7 +60,7 @@ class MonitorHub {
     int asker = 0;
     Clock::time_point ends;
     std::int32_t watched = 0;
-    std::map<int, std::int32_t> open;  ///< connection -> rank, of those that have not answered
+    std::map<int, std::int32_t> open;  ///< connection -> rank, without answers
     std::vector<std::int32_t> lost;    ///< ranks whose connection has ended meanwhile
   };
 

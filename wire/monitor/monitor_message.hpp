@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The payloads of the commands of monitoring between the rendezvous server, the processes of the
-/// job and those that ask (docs/protocol.md, Monitoring).
+/// job and the programs that ask (docs/protocol.md, Monitoring).
 #pragma once
 
 #include <cstddef>

@@ -42,8 +42,6 @@ bool await(int socket, short events, int timeout_ms) {
   }
 }
 
-bool may_pass(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
 }  // namespace
 
 Conversation::Conversation(Descriptor socket, bool accepted)
@@ -56,7 +54,7 @@ Result<void> Conversation::send_all(std::span<const std::byte> bytes) {
     const auto sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(sent));
-    } else if (!may_pass(errno) || !await(socket_.get(), POLLOUT, timeout_ms_)) {
+    } else if (!would_block(errno) || !await(socket_.get(), POLLOUT, timeout_ms_)) {
       return lost(errno);
     }
   }
@@ -69,7 +67,7 @@ Result<void> Conversation::receive_all(std::span<std::byte> bytes) {
     if (came == 0) return lost(0);
     if (came > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(came));
-    } else if (!may_pass(errno) || !await(socket_.get(), POLLIN, timeout_ms_)) {
+    } else if (!would_block(errno) || !await(socket_.get(), POLLIN, timeout_ms_)) {
       return lost(errno);
     }
   }

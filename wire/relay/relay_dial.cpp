@@ -20,11 +20,7 @@
 #include "wire/relay/relay_hello.hpp"
 
 namespace impishim::wire {
-namespace {
-
-bool may_pass(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
-}  // namespace
+namespace {}  // namespace
 
 RelayDial::RelayDial(Descriptor socket, const RelayHello& hello, std::string relay)
     : socket_(std::move(socket)), hello_(encode_relay_hello(hello)), relay_(std::move(relay)) {}
@@ -81,7 +77,7 @@ Result<void> RelayDial::send_hello() {
   while (sent_ < hello_.size()) {
     const ssize_t count = send(socket_.get(), hello_.data() + sent_, hello_.size() - sent_,
                                MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (count < 0) return may_pass(errno) ? Result<void>() : failed(std::strerror(errno));
+    if (count < 0) return would_block(errno) ? Result<void>() : failed(std::strerror(errno));
     sent_ += static_cast<std::size_t>(count);
   }
   return {};
@@ -91,7 +87,7 @@ Result<bool> RelayDial::read_answer() {
   while (received_ < answer_.size()) {
     const ssize_t count =
         recv(socket_.get(), answer_.data() + received_, answer_.size() - received_, MSG_DONTWAIT);
-    if (count < 0) return may_pass(errno) ? Result<bool>(false) : failed(std::strerror(errno));
+    if (count < 0) return would_block(errno) ? Result<bool>(false) : failed(std::strerror(errno));
     if (count == 0) return failed("it closed the connection; its own messages say why");
     received_ += static_cast<std::size_t>(count);
   }

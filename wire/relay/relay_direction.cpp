@@ -13,6 +13,7 @@
 #include <span>
 
 #include "wire/base/assert.hpp"
+#include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 
 namespace impishim::wire {
@@ -25,9 +26,8 @@ msghdr message_of(std::array<iovec, 2>& pieces) {
   return message;
 }
 
-bool would_block(int error) {
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS ||
-         error == ENOMEM;
+bool may_pass(int error) {
+  return impishim::would_block(error) || error == ENOBUFS || error == ENOMEM;
 }
 
 Error socket_failure(int error) { return {ErrorKind::kConnection, std::strerror(error)}; }
@@ -59,7 +59,7 @@ Result<std::size_t> RelayDirection::read_from(int socket) {
   auto room = pieces(begin_ + size_, capacity_ - size_);
   msghdr message = message_of(room);
   const ssize_t count = recvmsg(socket, &message, MSG_DONTWAIT);
-  if (count < 0) return would_block(errno) ? Result<std::size_t>(0) : socket_failure(errno);
+  if (count < 0) return may_pass(errno) ? Result<std::size_t>(0) : socket_failure(errno);
   ended_ = count == 0;
   size_ += static_cast<std::size_t>(count);
   return static_cast<std::size_t>(count);
@@ -70,7 +70,7 @@ Result<void> RelayDirection::write_to(int socket) {
     auto content = pieces(begin_, size_);
     const msghdr message = message_of(content);
     const ssize_t count = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (count < 0) return would_block(errno) ? Result<void>() : socket_failure(errno);
+    if (count < 0) return may_pass(errno) ? Result<void>() : socket_failure(errno);
     size_ -= static_cast<std::size_t>(count);
     // A ring that became empty begins anew: a pair with short messages touches few pages.
     begin_ = size_ == 0 ? 0 : (begin_ + static_cast<std::size_t>(count)) % capacity_;

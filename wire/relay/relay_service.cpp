@@ -159,7 +159,7 @@ void RelayService::read_hello(std::uint64_t id, Clock::time_point now) {
   std::array<std::byte, kRelayHelloSize> bytes{};
   const std::size_t missing = kRelayHelloSize - newcomer.bytes.size();
   const ssize_t count = recv(newcomer.socket->get(), bytes.data(), missing, MSG_DONTWAIT);
-  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+  if (count < 0 && would_block(errno)) return;
   if (count <= 0) return turn_away(id, "it closed the connection before its hello ended", now);
   newcomer.bytes.insert(newcomer.bytes.end(), bytes.begin(), bytes.begin() + count);
   examine(id, now);

@@ -24,6 +24,7 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/channel/accept_rest.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/keepalive.hpp"
 #include "wire/channel/poller.hpp"
@@ -335,8 +336,7 @@ void Rendezvous::accept_one() {
   SocketAddress from;
   Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) {
-    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
-      return;  // the connection has ended already
+    if (!AcceptRest::is_lack(errno)) return;  // the connection has ended already
     if (!told_of_descriptors_)
       tell(fmt::format("cannot accept more connections: {}; see ulimit -n", std::strerror(errno)));
     told_of_descriptors_ = true;

@@ -182,7 +182,7 @@ Result<std::size_t> ServerStream::send_some(std::span<const std::byte> bytes, in
       ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (size >= 0) return static_cast<std::size_t>(size);
   error = errno;
-  if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR) return std::size_t{0};
+  if (would_block(error)) return std::size_t{0};
   return Error{ErrorKind::kConnection, std::strerror(error)};
 }
 
@@ -196,7 +196,7 @@ Result<std::size_t> ServerStream::receive_some(std::span<std::byte> room, int& e
   if (size > 0) return static_cast<std::size_t>(size);
   error = size == 0 ? 0 : errno;
   if (size == 0) return Error{ErrorKind::kConnection, kEndOfStream};
-  if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR) return std::size_t{0};
+  if (would_block(error)) return std::size_t{0};
   return Error{ErrorKind::kConnection, std::strerror(error)};
 }
 

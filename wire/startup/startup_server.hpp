@@ -130,7 +130,7 @@ class StartupServer {
     kDone,
     kMonitor,  ///< of a process that can be asked
     kAsker,    ///< of a program that asks
-    // Of those that follow, nothing more is read.
+    // The server reads nothing more from connections in the stages below.
     kFinished,
     kLost,  ///< the others go on
     kTurnedAway

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string_view>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/tls/tls_session.hpp"
@@ -81,7 +82,7 @@ Result<bool> send_close_notify(int socket) {
   type->cmsg_len = CMSG_LEN(sizeof(kAlertRecord));
   *CMSG_DATA(type) = kAlertRecord;
   if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return true;
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return false;
+  if (would_block(errno)) return false;
   return Error{ErrorKind::kConnection, std::strerror(errno)};
 }
 

@@ -25,8 +25,6 @@
 namespace impishim::wire {
 namespace {
 
-bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
 Error about(const std::string& peer_name, const Error& error) {
   return {error.kind, fmt::format("no encrypted connection to {}: {}", peer_name, error.text)};
 }
@@ -57,7 +55,7 @@ Result<void> TlsHandshake::send_output() {
     const auto bytes = session_->output();
     const ssize_t sent =
         send(link_.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && would_block()) return {};
+    if (sent < 0 && would_block(errno)) return {};
     if (sent < 0) return session_->end_of_input(strerror(errno));
     session_->remove_output(static_cast<std::size_t>(sent));
   }
@@ -70,7 +68,7 @@ Result<bool> TlsHandshake::receive_input() {
   const ssize_t got = recv(link_.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
   if (got > 0) session_->add_input(static_cast<std::size_t>(got));
   if (got > 0) return true;
-  if (got < 0 && would_block()) return false;
+  if (got < 0 && would_block(errno)) return false;
   return session_->end_of_input(got == 0 ? "end of stream" : strerror(errno));
 }
 

@@ -23,6 +23,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/accept_rest.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/watch/http_request.hpp"
 #include "wire/watch/metrics_text.hpp"
@@ -45,8 +46,6 @@ std::string answer_to(const HttpRequest& request, const MetricsServer::Ask& ask)
   if (!state) return http_answer(kUnavailable, kPlain, state.error().text + "\n", head_only);
   return http_answer(kFound, kMetricsType, metrics_text(*state), head_only);
 }
-
-bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
 
@@ -71,14 +70,8 @@ Result<MetricsServer> MetricsServer::open(const MetricsPlace& place) {
   if (!host) return host.error();
   SocketAddress here = SocketAddress::of(*host, place.port);
   MetricsServer server;
-  server.listener_ =
-      Descriptor(socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;
-  if (!server.listener_.valid() ||
-      setsockopt(server.listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-      bind(server.listener_.get(), here.get(), here.size) != 0 ||
-      listen(server.listener_.get(), SOMAXCONN) != 0 ||
-      getsockname(server.listener_.get(), here.get(), &here.size) != 0) {
+  server.listener_ = listening_at(here);
+  if (!server.listener_.valid()) {
     return Error{ErrorKind::kSystem, fmt::format("cannot serve metrics at {} port {}: {}",
                                                  place.address, place.port, std::strerror(errno))};
   }
@@ -90,7 +83,11 @@ Result<MetricsServer> MetricsServer::open(const MetricsPlace& place) {
 
 void MetricsServer::accept_one() {
   Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket.valid()) return;  // the connection has ended already, or there are no descriptors
+  if (!socket.valid()) {  // otherwise the connection has ended already
+    if (AcceptRest::is_lack(errno)) rest_.begin(errno, "metrics (IMPISHIM_METRICS): ");
+    return;
+  }
+  rest_.accepted();
   const int number = socket.get();
   connections_[number] = {std::move(socket), Clock::now() + kTimeLimit, {}, {}};
 }
@@ -98,7 +95,7 @@ void MetricsServer::accept_one() {
 bool MetricsServer::read_from(Connection& connection, const Ask& ask) {
   std::array<char, 4096> bytes{};
   const ssize_t size = recv(connection.socket.get(), bytes.data(), bytes.size(), 0);
-  if (size < 0) return would_block();
+  if (size < 0) return would_block(errno);
   if (size == 0) return false;
   connection.input.append(bytes.data(), static_cast<std::size_t>(size));
   const auto request = parse_http_request(connection.input);
@@ -111,23 +108,29 @@ bool MetricsServer::write_to(Connection& connection) {
   while (!connection.output.empty()) {
     const ssize_t size = send(connection.socket.get(), connection.output.data(),
                               connection.output.size(), MSG_NOSIGNAL);
-    if (size < 0) return would_block();
+    if (size < 0) return would_block(errno);
     connection.output.erase(0, static_cast<std::size_t>(size));
   }
   shutdown(connection.socket.get(), SHUT_WR);
   return false;
 }
 
+/// Returns how long poll(2) may wait: until connections are too old, or until the rest is over.
+int MetricsServer::poll_timeout() const {
+  constexpr int kAgeCheckMs = 1000;
+  if (rest_.rests()) return static_cast<int>(AcceptRest::kRest.count());
+  return connections_.empty() ? -1 : kAgeCheckMs;
+}
+
 Result<void> MetricsServer::serve(const Ask& ask, int stop) {
   for (;;) {
-    const bool room = connections_.size() < kMostConnections;
+    const bool room = connections_.size() < kMostConnections && !rest_.rests();
     std::vector<pollfd> ready = {{stop, POLLIN, 0},
                                  {listener_.get(), static_cast<short>(room ? POLLIN : 0), 0}};
     for (const auto& [number, connection] : connections_)
       ready.push_back(
           {number, static_cast<short>(connection.output.empty() ? POLLIN : POLLOUT), 0});
-    const int timeout = connections_.empty() ? -1 : 1000;
-    if (poll(ready.data(), ready.size(), timeout) < 0 && errno != EINTR)
+    if (poll(ready.data(), ready.size(), poll_timeout()) < 0 && errno != EINTR)
       return Error{ErrorKind::kSystem, fmt::format("poll: {}", std::strerror(errno))};
     if (ready[0].revents != 0) return {};
     if ((ready[1].revents & POLLIN) != 0) accept_one();

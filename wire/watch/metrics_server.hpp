@@ -10,6 +10,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/accept_rest.hpp"
 #include "wire/watch/monitor_session.hpp"
 
 namespace impishim::wire {
@@ -48,11 +49,13 @@ class MetricsServer {
 
   MetricsServer() = default;
   void accept_one();
+  [[nodiscard]] int poll_timeout() const;
   /// Returns false if the connection is over.
   [[nodiscard]] bool read_from(Connection& connection, const Ask& ask);
   [[nodiscard]] static bool write_to(Connection& connection);
 
   Descriptor listener_;
+  AcceptRest rest_;
   std::string url_;
   std::map<int, Connection> connections_;  ///< by descriptor
 };

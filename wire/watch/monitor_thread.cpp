@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kConnectMs = 5000;
 constexpr int kRetryMs = 5000;
-/// The server says nothing while nobody asks.
+/// The server is silent until a program asks.
 constexpr std::chrono::hours kForever{24 * 365};
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The thread of a process that tells the process's state to those who ask through the rendezvous
-/// server, also while the program hangs in a call.
+/// The thread of a process that tells the process's state to programs that ask through the
+/// rendezvous server, also while the program hangs in a call.
 #pragma once
 
 #include <atomic>

@@ -7,7 +7,7 @@
 //   hangs inside     ranks 0 and 1, of one system, receive from each other; the others join later
 //   hangs wildcard   all receive from any source
 //   hangs late       the last rank computes, the others wait in MPI_Barrier
-//   hangs requests   each rank waits for two receives and two sends that nobody answers
+//   hangs requests   each rank waits for two receives and two sends without partners
 //   hangs finalize   all but rank 0 are in MPI_Finalize, and rank 0 receives
 //   hangs lost       a rank of the last system is killed; ranks 0 and 1 go on without that system,
 //                    and receive from each other

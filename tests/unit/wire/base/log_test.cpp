@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -115,6 +117,24 @@ TEST_F(LogTest, ALinkIsNotFollowed) {
   EXPECT_THAT(written(write_one_of_each),
               AllOf(HasSubstr("IMPISHIM_LOG_FILE"), HasSubstr("symbolic link")));
   EXPECT_EQ(file(), "mine");
+}
+
+TEST_F(LogTest, AFileThatCannotGrowIsNamedOnce) {
+  configure_log(with_file());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  constexpr rlim_t kMost = 4096;
+  const rlimit small{kMost, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string text = written([] {
+    for (int i = 0; i < 100; ++i) log(LogArea::kEngine, LogLevel::kInfo, "milestone {}", i);
+  });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(text, MatchesRegex("impishim: rank 3: warn[a-z]*: cannot write the log to "
+                                 "[^ ]+/log\\.3\\.log \\(IMPISHIM_LOG_FILE\\): File too large\n"));
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "log.3.log"), kMost);
 }
 
 TEST_F(LogTest, LinesBeforeTheRankIsKnownComeFirst) {

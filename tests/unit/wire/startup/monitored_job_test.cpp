@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Monitoring through the rendezvous server: connections of processes, and of those that ask.
+// Monitoring through the rendezvous server: processes that answer, and programs that ask.
 #include <gmock/gmock.h>
 
 #include "tests/unit/wire/startup/support.hpp"
