@@ -96,7 +96,8 @@ struct impishim_log_options {
 };
 
 /**
- * Changes the settings of the log. It may be called at any time, and by several threads.
+ * Changes the settings of the log, as DeltaFS Shuffle's shuffle_cfglog() does. It may be called at
+ * any time, and by several threads.
  *
  * @param options the settings to change
  * @return MPI_SUCCESS, or MPI_ERR_ARG for a null pointer or a wrong text; the function names the

@@ -41,7 +41,7 @@
 #include "wire/engine/engine.hpp"
 #include "wire/progress/progress_thread.hpp"
 #include "wire/reconnect/reconnector.hpp"
-#include "wire/startup/own_server.hpp"
+#include "wire/server/own_server.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/current_map.hpp"
 #include "wire/window/window_service.hpp"

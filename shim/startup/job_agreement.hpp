@@ -13,7 +13,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/connect/host_mesh.hpp"
-#include "wire/startup/own_server.hpp"
+#include "wire/server/own_server.hpp"
 #include "wire/startup/proc_info.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/host_size.hpp"

@@ -10,7 +10,7 @@
 
 #include "tests/fuzz/fuzz.hpp"
 #include "wire/base/bytes.hpp"
-#include "wire/startup/startup_server.hpp"
+#include "wire/server/startup_server.hpp"
 
 using impishim::fuzz::Input;
 using impishim::wire::ServerAction;

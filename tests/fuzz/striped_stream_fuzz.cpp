@@ -18,10 +18,10 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/resume/connection_slot.hpp"
-#include "wire/resume/reorder_buffer.hpp"
 #include "wire/resume/resend_buffer.hpp"
-#include "wire/resume/stripe_frame.hpp"
-#include "wire/resume/striped_channel.hpp"
+#include "wire/stripe/reorder_buffer.hpp"
+#include "wire/stripe/stripe_frame.hpp"
+#include "wire/stripe/striped_channel.hpp"
 
 using impishim::Error;
 using impishim::ErrorKind;

@@ -11,7 +11,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/resume/resumable_channel.hpp"
-#include "wire/resume/striped_channel.hpp"
+#include "wire/stripe/striped_channel.hpp"
 
 namespace impishim::wire::test {
 namespace {

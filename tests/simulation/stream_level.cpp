@@ -17,8 +17,8 @@
 #include "tests/simulation/stream_end.hpp"
 #include "tests/simulation/violation.hpp"
 #include "tests/simulation/virtual_clock.hpp"
-#include "wire/resume/reorder_buffer.hpp"
 #include "wire/resume/resend_buffer.hpp"
+#include "wire/stripe/reorder_buffer.hpp"
 
 namespace impishim::wire::test {
 namespace {

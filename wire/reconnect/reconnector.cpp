@@ -30,7 +30,7 @@
 #include "wire/reconnect/link_repair.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/resume/resumable_channel.hpp"
-#include "wire/resume/striped_channel.hpp"
+#include "wire/stripe/striped_channel.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/reconnect_time.hpp"
 #include "wire/topology/route.hpp"

@@ -12,9 +12,9 @@
 
 #include "tests/unit/wire/tls/test_certificates.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/server/own_server.hpp"
+#include "wire/server/rendezvous.hpp"
 #include "wire/startup/authentication.hpp"
-#include "wire/startup/own_server.hpp"
-#include "wire/startup/rendezvous.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/tls/shared_secret.hpp"
 

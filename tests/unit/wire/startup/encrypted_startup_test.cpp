@@ -15,7 +15,7 @@
 #include "tests/unit/wire/startup/support.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/address.hpp"
-#include "wire/startup/rendezvous.hpp"
+#include "wire/server/rendezvous.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/tls/shared_secret.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "tests/unit/wire/startup/scripted_server.hpp"
 #include "tests/unit/wire/startup/support.hpp"
-#include "wire/startup/rendezvous.hpp"
+#include "wire/server/rendezvous.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/server/startup_server.hpp"
 #include "wire/startup/negotiation.hpp"
-#include "wire/startup/startup_server.hpp"
 
 namespace impishim::wire::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/resume/stripe_input.hpp"
+#include "wire/stripe/stripe_input.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/resume/reorder_buffer.hpp"
-#include "wire/resume/stripe_frame.hpp"
+#include "wire/stripe/reorder_buffer.hpp"
+#include "wire/stripe/stripe_frame.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/resume/striped_channel.hpp"
+#include "wire/stripe/striped_channel.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -26,7 +26,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/resume/lasting_channel.hpp"
-#include "wire/resume/stripe_frame.hpp"
+#include "wire/stripe/stripe_frame.hpp"
 
 namespace impishim::wire {
 namespace {

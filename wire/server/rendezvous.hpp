@@ -17,7 +17,7 @@
 #include "wire/channel/address.hpp"
 #include "wire/channel/poller.hpp"
 #include "wire/relay/relay_service.hpp"
-#include "wire/startup/startup_server.hpp"
+#include "wire/server/startup_server.hpp"
 #include "wire/tls/tls_certificates.hpp"
 #include "wire/tls/tls_session.hpp"
 #include "wire/topology/host_size.hpp"

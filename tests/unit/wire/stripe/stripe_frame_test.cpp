@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/resume/stripe_frame.hpp"
+#include "wire/stripe/stripe_frame.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

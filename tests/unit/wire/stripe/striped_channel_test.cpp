@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A striped channel whose peer is the test: what it says on each strand is written down before.
-#include "wire/resume/striped_channel.hpp"
+#include "wire/stripe/striped_channel.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 #include "tests/unit/wire/resume/scripted_channel.hpp"
 #include "wire/base/result.hpp"
 #include "wire/resume/connection_slot.hpp"
-#include "wire/resume/stripe_frame.hpp"
+#include "wire/stripe/stripe_frame.hpp"
 
 namespace impishim::wire {
 namespace {

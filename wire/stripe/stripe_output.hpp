@@ -16,7 +16,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/resume/byte_ranges.hpp"
 #include "wire/resume/resend_buffer.hpp"
-#include "wire/resume/stripe_frame.hpp"
+#include "wire/stripe/stripe_frame.hpp"
 
 namespace impishim::wire {
 

@@ -28,9 +28,9 @@
 #include "wire/resume/answer_watch.hpp"
 #include "wire/resume/connection_slot.hpp"
 #include "wire/resume/lasting_channel.hpp"
-#include "wire/resume/stream_choice.hpp"
-#include "wire/resume/stripe_input.hpp"
-#include "wire/resume/stripe_output.hpp"
+#include "wire/stripe/stream_choice.hpp"
+#include "wire/stripe/stripe_input.hpp"
+#include "wire/stripe/stripe_output.hpp"
 
 namespace impishim::wire {
 

@@ -17,7 +17,7 @@
 #include "wire/base/stranger_report.hpp"
 #include "wire/monitor/monitor_hub.hpp"
 #include "wire/relay/relay_hello.hpp"
-#include "wire/startup/label_collection.hpp"
+#include "wire/server/label_collection.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/startup/startup_message.hpp"
 

@@ -15,9 +15,9 @@
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/resume/reorder_buffer.hpp"
-#include "wire/resume/stripe_frame.hpp"
-#include "wire/resume/stripe_output.hpp"
+#include "wire/stripe/reorder_buffer.hpp"
+#include "wire/stripe/stripe_frame.hpp"
+#include "wire/stripe/stripe_output.hpp"
 
 namespace impishim::wire {
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "wire/base/result.hpp"
+#include "wire/server/rendezvous.hpp"
 #include "wire/startup/authentication.hpp"
-#include "wire/startup/rendezvous.hpp"
 
 namespace impishim::wire {
 

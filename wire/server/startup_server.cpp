@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/startup/startup_server.hpp"
+#include "wire/server/startup_server.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,8 +19,8 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/result.hpp"
 #include "wire/monitor/process_state.hpp"
+#include "wire/server/label_collection.hpp"
 #include "wire/startup/authentication.hpp"
-#include "wire/startup/label_collection.hpp"
 #include "wire/startup/startup_message.hpp"
 
 namespace impishim::wire {

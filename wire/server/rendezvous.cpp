@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/startup/rendezvous.hpp"
+#include "wire/server/rendezvous.hpp"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -31,8 +31,8 @@
 #include "wire/packet/packet.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/relay/relay_service.hpp"
+#include "wire/server/startup_server.hpp"
 #include "wire/startup/startup_message.hpp"
-#include "wire/startup/startup_server.hpp"
 #include "wire/tls/tls_session.hpp"
 #include "wire/topology/host_size.hpp"
 

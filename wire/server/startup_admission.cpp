@@ -18,8 +18,8 @@
 #include "wire/base/secret.hpp"
 #include "wire/monitor/monitor_hub.hpp"
 #include "wire/monitor/monitor_message.hpp"
+#include "wire/server/startup_server.hpp"
 #include "wire/startup/startup_message.hpp"
-#include "wire/startup/startup_server.hpp"
 
 namespace impishim::wire {
 

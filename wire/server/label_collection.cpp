@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/startup/label_collection.hpp"
+#include "wire/server/label_collection.hpp"
 
 #include <fmt/format.h>
 #include <cstddef>

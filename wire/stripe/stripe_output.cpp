@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/resume/stripe_output.hpp"
+#include "wire/stripe/stripe_output.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/resume/byte_ranges.hpp"
 #include "wire/resume/pieces.hpp"
-#include "wire/resume/stripe_frame.hpp"
+#include "wire/stripe/stripe_frame.hpp"
 
 namespace impishim::wire {
 

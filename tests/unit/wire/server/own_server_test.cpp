@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that is the rendezvous server of its own job.
-#include "wire/startup/own_server.hpp"
+#include "wire/server/own_server.hpp"
 
 #include <gmock/gmock.h>
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "wire/base/result.hpp"
-#include "wire/startup/rendezvous.hpp"
-#include "wire/startup/startup_server.hpp"
+#include "wire/server/rendezvous.hpp"
+#include "wire/server/startup_server.hpp"
 #include "wire/tls/shared_secret.hpp"
 #include "wire/tls/tls_certificates.hpp"
 #include "wire/tls/tls_session.hpp"

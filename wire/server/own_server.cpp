@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/startup/own_server.hpp"
+#include "wire/server/own_server.hpp"
 
 #include <array>
 #include <bit>
@@ -12,8 +12,8 @@
 #include "wire/base/quiet_thread.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/server/rendezvous.hpp"
 #include "wire/startup/authentication.hpp"
-#include "wire/startup/rendezvous.hpp"
 #include "wire/startup/startup_message.hpp"
 #include "wire/tls/shared_secret.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/resume/stream_choice.hpp"
+#include "wire/stripe/stream_choice.hpp"
 
 #include <gtest/gtest.h>
 

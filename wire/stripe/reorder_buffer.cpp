@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/resume/reorder_buffer.hpp"
+#include "wire/stripe/reorder_buffer.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server's side: authentication, who joins, how it ends.
-#include "wire/startup/startup_server.hpp"
+#include "wire/server/startup_server.hpp"
 
 #include <gmock/gmock.h>
 
