@@ -55,7 +55,12 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
-        "launch": "base packet channel tls topology connect port startup",
+        "launch/options": "base topology",
+        "launch/output": "base",
+        "launch/plan": "base launch/options launch/output",
+        "launch/jobfile": "base launch/options",
+        "launch": "base packet channel tls topology connect port startup "
+        "launch/options launch/output launch/plan launch/jobfile",
     },
     "collectives": {
         "core": "",

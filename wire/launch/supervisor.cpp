@@ -31,11 +31,11 @@
 
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
-#include "wire/launch/hydra_exit_codes.hpp"
-#include "wire/launch/launch_plan.hpp"
-#include "wire/launch/output_forwarder.hpp"
-#include "wire/launch/rank_output.hpp"
-#include "wire/launch/scratch_folder.hpp"
+#include "wire/launch/output/hydra_exit_codes.hpp"
+#include "wire/launch/output/output_forwarder.hpp"
+#include "wire/launch/output/rank_output.hpp"
+#include "wire/launch/plan/launch_plan.hpp"
+#include "wire/launch/plan/scratch_folder.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/scratch_folder.hpp"
+#include "wire/launch/plan/scratch_folder.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/launch_plan.hpp"
+#include "wire/launch/plan/launch_plan.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/launch/command_line.hpp"
-#include "wire/launch/launcher.hpp"
-#include "wire/launch/program.hpp"
+#include "wire/launch/options/command_line.hpp"
+#include "wire/launch/plan/launcher.hpp"
+#include "wire/launch/plan/program.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/command_line.hpp"
+#include "wire/launch/options/command_line.hpp"
 
 #include <fmt/format.h>
 

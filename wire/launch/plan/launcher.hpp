@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/launch/key_file.hpp"
+#include "wire/launch/plan/key_file.hpp"
 
 namespace impishim::launch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/hydra_exit_codes.hpp"
+#include "wire/launch/output/hydra_exit_codes.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/launch/command_line.hpp"
-#include "wire/launch/key_file.hpp"
-#include "wire/launch/scratch_folder.hpp"
+#include "wire/launch/options/command_line.hpp"
+#include "wire/launch/plan/key_file.hpp"
+#include "wire/launch/plan/scratch_folder.hpp"
 
 namespace impishim::launch {
 

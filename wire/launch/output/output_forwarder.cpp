@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/output_forwarder.hpp"
+#include "wire/launch/output/output_forwarder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

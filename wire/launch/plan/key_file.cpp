@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/key_file.hpp"
+#include "wire/launch/plan/key_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

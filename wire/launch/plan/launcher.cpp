@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/launcher.hpp"
+#include "wire/launch/plan/launcher.hpp"
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <vector>
 #include "wire/base/result.hpp"
-#include "wire/launch/key_file.hpp"
+#include "wire/launch/plan/key_file.hpp"
 
 namespace impishim::launch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/program.hpp"
+#include "wire/launch/plan/program.hpp"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/rank_output.hpp"
+#include "wire/launch/output/rank_output.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
