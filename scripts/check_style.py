@@ -58,7 +58,7 @@ INNER = {
         "launch/options": "base topology",
         "launch/output": "base",
         "launch/plan": "base launch/options launch/output",
-        "launch/jobfile": "base launch/options",
+        "launch/jobfile": "base topology launch/options",
         "launch": "base packet channel tls topology connect port startup "
         "launch/options launch/output launch/plan launch/jobfile",
     },

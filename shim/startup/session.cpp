@@ -26,6 +26,7 @@
 #include "shim/startup/system_plan.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/rank_pipe.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/engine/engine.hpp"
@@ -75,6 +76,7 @@ void start_engine(const JobSettings& settings, Job& job,
                   std::vector<wire::HostChannel> host_channels,
                   std::vector<wire::LocalChannel> local_channels) {
   set_log_name(fmt::format("impishim: rank {}", job.here));
+  tell_rank(job.here);
   const auto& clients = job.map.clients();
   wire::EngineOptions options;
   options.job = job.map.now();

@@ -25,6 +25,8 @@ LONG = 90
 parser = argparse.ArgumentParser()
 for option in ("--impirun", "--mpiexec", "--program", "--foreign-program"):
     parser.add_argument(option, required=True)
+parser.add_argument("--other-program", default="")
+parser.add_argument("--pages", default="")
 ARGUMENTS, REST = parser.parse_known_args()
 
 AUTH, IMPI, COLL, DONE, FINI, SAID = (

@@ -187,7 +187,7 @@ Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
 /// Reports which clients have joined when kQuietMs have passed. Before that they are of no
 /// interest; afterwards every change is reported at once.
 void Rendezvous::speak_if_late() {
-  if (options_.verbose || server_.all_joined() ||
+  if (options_.verbose || options_.quiet || server_.all_joined() ||
       Clock::now() < started_ + std::chrono::milliseconds(kQuietMs))
     return;
   options_.verbose = true;
@@ -198,7 +198,7 @@ std::chrono::microseconds Rendezvous::time_to_next(Clock::time_point deadline) c
   using std::chrono::microseconds;
   auto next = server_.next_limit().value_or(Clock::time_point::max());
   if (options_.timeout_ms >= 0 && !server_.all_joined()) next = std::min(next, deadline);
-  if (!options_.verbose && !server_.all_joined())
+  if (!options_.verbose && !options_.quiet && !server_.all_joined())
     next = std::min(next, started_ + std::chrono::milliseconds(kQuietMs));
   if (!connections_.empty()) next = std::min(next, next_check_);
   if (accept_again_at_) next = std::min(next, *accept_again_at_);
@@ -454,6 +454,17 @@ void Rendezvous::act() {
     // All data for a connection is sent together.
     for (const int id : changed) write_to(id, connections_.at(id));
   }
+  report_joined();
+}
+
+/// Tells impirun who has joined. Once the job has begun, systems leave, which is no news.
+void Rendezvous::report_joined() {
+  const std::uint32_t mask = server_.joined_mask() | (server_.has_begun() ? reported_ : 0);
+  if (options_.joined_clients < 0 || mask == reported_) return;
+  reported_ = mask;
+  // A reader that is gone needs no report.
+  [[maybe_unused]] const auto sent =
+      send(options_.joined_clients, &mask, sizeof(mask), MSG_NOSIGNAL);
 }
 
 /// Executes one action. Returns true if there is something to write to the connection.

@@ -3,251 +3,152 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
-#include <map>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
+
 #include "wire/base/result.hpp"
-#include "wire/topology/host_size.hpp"
+#include "wire/launch/options/configuration_file.hpp"
+#include "wire/launch/options/option_definitions.hpp"
+#include "wire/launch/options/option_text.hpp"
+#include "wire/launch/options/option_words.hpp"
 
 namespace impishim::launch {
 namespace {
 
-/// Returns all options with the number of words that follow each.
-const std::map<std::string, int>& option_words() {
-  static const std::map<std::string, int> words = {
-      {"server", 1},  {"port", 1},    {"auth", 1},       {"timeout", 1}, {"client", 2},
-      {"np", 1},      {"n", 1},       {"systems", 1},    {"mpi", 1},     {"host-procs", 1},
-      {"gateway", 1}, {"new-key", 0}, {"new-secret", 0}, {"relay", 0},   {"name-server", 0},
-      {"v", 0},       {"help", 0},    {"version", 0},    {"h", 0}};
-  return words;
-}
-
-/// Returns the name of the option in `word` without its dashes, or nothing if it is not an option.
-/// IMPI's command line uses one dash (IMPI 2.2), other programs use two.
-std::optional<std::string> option_name(const std::string& word) {
-  if (word.size() < 2 || word[0] != '-' || word == "--") return std::nullopt;
-  return word.substr(word[1] == '-' ? 2 : 1);
-}
-
-/// Appends the words before the program's name to `options`, in the form that CLI11 expects.
-/// Returns the position of the program's name.
-Result<std::size_t> collect_options(const std::vector<std::string>& words, std::size_t begin,
-                                    std::vector<std::string>& options) {
-  std::size_t at = begin;
-  while (at < words.size()) {
-    const auto name = option_name(words[at]);
-    if (!name) return at;
-    const auto known = option_words().find(*name);
-    if (known == option_words().end()) {
-      return Error{ErrorKind::kConfiguration,
-                   fmt::format("unknown option {}; see impirun -help", words[at])};
-    }
-    options.push_back(name->size() == 1 ? "-" + *name : "--" + *name);
-    for (int i = 0; i < known->second; ++i) {
-      if (++at >= words.size())
-        return Error{ErrorKind::kConfiguration,
-                     fmt::format("-{} needs {} argument(s)", *name, known->second)};
-      options.push_back(words[at]);
-    }
-    ++at;
-  }
-  return at;
-}
-
-/// The values of the options of one section, parsed and checked by CLI11.
-struct Options {
-  std::vector<std::string> client;
-  int server = 0;
-  int port = 0;
-  std::optional<std::string> auth;
-  int timeout = 0;
-  int procs = 0;
-  int systems = 0;
-  std::string mpi;
-  std::string host_procs;
-  std::string gateways;
-  bool verbose = false;
-  bool relay = false;
-  bool new_key = false;
-  bool new_secret = false;
-  bool name_server = false;
-  bool version = false;
-  std::string help;
-};
-
-/// Returns a check for numbers. CLI11's own text for a number out of range does not name the
-/// allowed range.
-CLI::Validator number(int low, int high) {
-  return {[low, high](std::string& text) -> std::string {
-            int value = 0;
-            const char* end = text.data() + text.size();
-            const auto parsed = std::from_chars(text.data(), end, value);
-            if (parsed.ec == std::errc() && parsed.ptr == end && value >= low && value <= high)
-              return {};
-            return fmt::format("\"{}\" is not a number from {} to {}", text, low, high);
-          },
-          fmt::format("{}..{}", low, high)};
-}
-
-std::string known_mpi(const std::string& text) {
-  return text == "mpich" || text == "openmpi" || text == "abi"
-             ? ""
-             : fmt::format("\"{}\" is not mpich, openmpi or abi", text);
-}
-
-std::string host_procs(const std::string& text) {
-  return wire::parse_host_procs(text)
-             ? ""
-             : fmt::format("\"{}\" is not auto, node or a number of at least 1", text);
-}
-
-Result<Options> parse_options(std::vector<std::string> words) {
-  Options options;
-  CLI::App app{
-      "Starts and joins MPI jobs of several systems: one MPI_COMM_WORLD over all of them.\n\n"
-      "  impirun -server N [-port P] [-relay] [-auth list] [-timeout S]\n"
-      "  impirun -client I address:port -np N program args...\n"
-      "  impirun -client I address:port -- launcher args... program args...\n"
-      "  impirun -np 2 ./a : -np 2 ./b          (all on this machine, a system each)\n"
-      "  impirun -systems K -n N program args...  (N processes, split over K systems on this "
-      "machine)\n"
-      "  impirun -new-key                         (prints a random authentication key)\n"
-      "  impirun -new-secret                      (prints a random secret for "
-      "IMPISHIM_SECRET_FILE)\n"
-      "  impirun -name-server [-port P]           (keeps names for MPI_Publish_name)\n\n"
-      "Authentication: IMPI_AUTH_KEY=<decimal number>, IMPI_AUTH_KEY_FILE=<file that holds it>, or "
-      "IMPI_AUTH_NONE in the\n"
-      "environment of server and clients. Encryption as well: IMPISHIM_SECRET=<text> or "
-      "IMPISHIM_SECRET_FILE=<file\n"
-      "that holds it>, or IMPISHIM_CERTIFICATE, IMPISHIM_PRIVATE_KEY and IMPISHIM_AUTHORITY=<PEM "
-      "file>.",
-      "impirun"};
-  app.add_option("--server", options.server, "be the rendezvous server of N clients")
-      ->check(number(1, 32));
-  app.add_option("--port", options.port, "server, name server: listen on this port")
-      ->check(number(1, 65535));
-  app.add_option("--auth", options.auth,
-                 "server: authentication methods in order of preference, e.g. 1,0 or 3,1-0");
-  app.add_option("--timeout", options.timeout,
-                 "server: give up if the clients have not joined after S seconds")
-      ->check(number(1, 1 << 20));
-  app.add_option("--client", options.client,
-                 "join as client I (0 ... N-1) the server at address:port")
-      ->expected(2);
-  app.add_option("--np,-n,--n", options.procs, "number of processes")->check(number(1, 1 << 20));
-  app.add_option("--systems", options.systems, "split the processes over K systems on this machine")
-      ->check(number(1, 32));
-  app.add_option("--mpi", options.mpi,
-                 "MPI library of the program: mpich, openmpi, or abi for the standard ABI (for "
-                 "scripts and interpreters)")
-      ->check(known_mpi);
-  app.add_option("--host-procs", options.host_procs,
-                 "processes per IMPI host: auto, node or a number (IMPISHIM_HOST_PROCS)")
-      ->check(host_procs);
-  app.add_option("--gateway", options.gateways,
-                 "ranks of this system that alone hold connections to others, e.g. 0 or 0,8,16 "
-                 "(IMPISHIM_GATEWAY)")
-      ->check(
-          [](const std::string& text) { return text.empty() ? "a list of ranks is needed" : ""; });
-  app.add_flag("-v", options.verbose,
-               "tell at once who has joined (otherwise only if joining takes more than 2 s)");
-  app.add_flag("--relay", options.relay,
-               "server: pass on the traffic of hosts that cannot connect to each other");
-  app.add_flag("--new-key", options.new_key, "print a random 64-bit key for IMPI_AUTH_KEY");
-  app.add_flag("--new-secret", options.new_secret,
-               "print a random secret for IMPISHIM_SECRET_FILE, which encrypts the job");
-  app.add_flag("--name-server", options.name_server,
-               "keep names that jobs publish (MPI_Publish_name) until SIGTERM; prints the "
-               "IMPISHIM_NAME_SERVER that they need");
-  app.add_flag("--version", options.version, "print the version");
-  std::reverse(words.begin(), words.end());
-  try {
-    app.parse(words);
-  } catch (const CLI::CallForHelp&) {
-    options.help = app.help();
-  } catch (const CLI::ParseError& error) {
-    std::string text = error.what();
-    if (text.rfind("--", 0) == 0)
-      text.erase(0, 1);  // all texts for users show options with one dash
-    return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", text)};
-  }
-  return options;
-}
-
-Error usage(const char* what) {
+Error usage(std::string_view what) {
   return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", what)};
 }
 
-/// Rejects options that would have no effect, because they show a misunderstanding.
-Result<void> check_form(const Options& options) {
-  const bool server = options.server != 0;
-  const bool client = !options.client.empty();
-  if (server && client) return usage("-server and -client exclude each other");
-  if (!server && options.relay) return usage("-relay belongs to -server");
-  if (!server && (options.auth || options.timeout != 0))
-    return usage("-auth and -timeout belong to -server");
-  if (!server && !options.name_server && options.port != 0)
-    return usage("-port belongs to -server and -name-server");
-  if (server && (options.procs != 0 || !options.mpi.empty() || !options.host_procs.empty() ||
-                 !options.gateways.empty())) {
-    return usage("-np, -mpi, -host-procs and -gateway do not belong to -server");
+bool has(const ParsedOptions& options, std::string_view name) {
+  return std::find(options.given.begin(), options.given.end(), name) != options.given.end();
+}
+
+/// Returns the first option that has been given and is none of `allowed`, or an empty text.
+std::string first_other(const ParsedOptions& options,
+                        const std::vector<std::string_view>& allowed) {
+  for (const std::string& name : options.given) {
+    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) return name;
   }
-  if (!options.host_procs.empty() && !options.gateways.empty()) {
-    return usage("-host-procs and -gateway exclude each other: each gateway has a host of its own");
-  }
-  if (client && options.verbose)
-    return usage("-v belongs to -server and to the forms that start all systems");
-  if ((server || client) && options.systems != 0)
-    return usage("-systems belongs to neither -server nor -client");
   return {};
 }
 
+/// Rejects options that would have no effect, because they show a misunderstanding.
+Result<void> check_form(const ParsedOptions& options) {
+  const OptionValues& values = options.values;
+  const bool server = values.server != 0;
+  const bool client = !values.client.empty();
+  if (server && client) return usage("-server and -client exclude each other");
+  if (!server && values.relay) return usage("-relay belongs to -server");
+  if (!server && values.auth) return usage("-auth belongs to -server");
+  if (!server && !values.name_server && values.port != 0)
+    return usage("-port belongs to -server and -name-server");
+  if (server) {
+    const auto other =
+        first_other(options, {"server", "port", "relay", "auth", "timeout", "v", "q"});
+    if (!other.empty())
+      return usage(fmt::format(
+          "-{} does not belong to -server: give it where the systems are started", other));
+  }
+  if (values.verbose && values.quiet) return usage("-v and -q exclude each other");
+  if (!values.host_procs.empty() && !values.gateways.empty()) {
+    return usage("-host-procs and -gateway exclude each other: each gateway has a host of its own");
+  }
+  if (client && values.systems != 0)
+    return usage("-systems belongs to neither -server nor -client");
+  if (!values.placement.hosts.empty() && !values.placement.host_file.empty())
+    return usage("-hosts and -hostfile exclude each other: put all hosts into the file");
+  return {};
+}
+
+/// Rejects an option of the whole job in a later section: it would look as if it were the
+/// section's.
+Result<void> check_later_section(const ParsedOptions& options) {
+  for (const std::string& name : options.given) {
+    const std::string group = group_of(name);
+    if (group != kProcessGroup && group != kPlacementGroup)
+      return usage(
+          fmt::format("-{} is an option of the whole job: put it before the first program", name));
+  }
+  return {};
+}
+
+/// Returns the section that options and a command describe.
+Section make_section(const OptionValues& values, int procs, std::vector<std::string> command) {
+  Section section;
+  section.procs = procs;
+  section.command = std::move(command);
+  section.gateways = values.gateways;
+  section.mpi = values.mpi;
+  section.environment = values.environment;
+  section.directory = values.directory;
+  section.placement = values.placement;
+  section.launcher_arguments = values.launcher_arguments;
+  return section;
+}
+
 /// Divides N processes over K systems; the first systems get the remainder.
-Result<std::vector<Section>> split_over_systems(const Options& options,
+Result<std::vector<Section>> split_over_systems(const OptionValues& values,
                                                 const std::vector<std::string>& command) {
-  if (options.procs < options.systems) {
+  if (values.procs < values.systems) {
     return Error{
         ErrorKind::kConfiguration,
         fmt::format("{} processes cannot be split over {} systems: give -n a larger number",
-                    options.procs, options.systems)};
+                    values.procs, values.systems)};
   }
   std::vector<Section> sections;
-  for (int system = 0; system < options.systems; ++system) {
+  for (int system = 0; system < values.systems; ++system) {
     const int procs =
-        options.procs / options.systems + (system < options.procs % options.systems ? 1 : 0);
-    sections.push_back({procs, command, options.gateways});
+        values.procs / values.systems + (system < values.procs % values.systems ? 1 : 0);
+    sections.push_back(make_section(values, procs, command));
   }
   return sections;
 }
 
-Result<void> fill_client(CommandLine& line, const Options& options,
-                         const std::vector<std::string>& words, std::size_t program) {
+/// Rejects options that only a launcher can obey that impirun itself starts.
+Result<void> check_own_launcher(const ParsedOptions& options) {
+  constexpr std::array<std::string_view, 7> kLaunchers = {
+      "np", "hosts", "hostfile", "ppn", "bind-to", "map-by", kLauncherArguments};
+  for (const std::string_view name : kLaunchers) {
+    if (has(options, name))
+      return usage(fmt::format(
+          "-{} has no effect on a launcher's command behind --: say it there, in its own words",
+          name));
+  }
+  return {};
+}
+
+Result<void> fill_client(CommandLine& line, const ParsedOptions& options,
+                         const std::vector<std::string>& words) {
   line.mode = CommandLine::Mode::kClient;
   int client = -1;
-  const auto& text = options.client[0];
+  const auto& text = options.values.client[0];
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), client);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || client < 0 ||
-      client > 31) {
+      client >= kMostSystems) {
     return Error{ErrorKind::kConfiguration,
                  fmt::format("-client {}: a client's number from 0 to 31 is needed", text)};
   }
   line.client = client;
-  line.server = options.client[1];
-  line.own_launcher = program < words.size() && words[program] == "--";
-  const std::size_t first = program + (line.own_launcher ? 1 : 0);
+  line.server = options.values.client[1];
+  line.own_launcher = options.program < words.size() && words[options.program] == "--";
+  const std::size_t first = options.program + (line.own_launcher ? 1 : 0);
   if (first >= words.size()) return usage("-client needs a program to run");
-  if (!line.own_launcher && options.procs == 0)
+  if (!line.own_launcher && options.values.procs == 0)
     return usage("-client needs -np N, or -- and a launcher's command");
-  line.sections.push_back({options.procs,
-                           {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()},
-                           options.gateways});
+  if (line.own_launcher) {
+    auto fits = check_own_launcher(options);
+    if (!fits) return fits;
+  }
+  line.sections.push_back(
+      make_section(options.values, options.values.procs,
+                   {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()}));
   return {};
 }
 
@@ -256,95 +157,158 @@ Result<void> fill_client(CommandLine& line, const Options& options,
 Result<void> check_colons(const std::vector<std::string>& command) {
   for (const std::string& word : command) {
     const auto option = word.rfind(":-", 0) == 0 ? option_name(word.substr(1)) : std::nullopt;
-    if (!option || option_words().count(*option) == 0) continue;
+    if (!option || !is_option(*option)) continue;
     return Error{ErrorKind::kConfiguration,
                  fmt::format("\"{}\": a space is needed between : and {}", word, word.substr(1))};
   }
   return {};
 }
 
-}  // namespace
+/// Replaces `-configfile FILE` by the sections of the file.
+Result<std::vector<std::string>> with_configuration_file(const std::vector<std::string>& words) {
+  auto options = parse_options(words, 0);
+  if (!options) return options.error();
+  const std::string& file = options->values.configuration_file;
+  if (file.empty()) return words;
+  if (options->program != words.size())
+    return usage("-configfile stands instead of programs: put this program into the file");
+  auto sections = read_configuration_file(file);
+  if (!sections) return sections.error();
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (option_name(words[i]) == "configfile") {
+      ++i;
+      continue;
+    }
+    all.push_back(words[i]);
+  }
+  all.insert(all.end(), sections->begin(), sections->end());
+  return all;
+}
 
-Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
-  CommandLine line;
-  std::size_t begin = 0;
-  for (bool first = true;; first = false) {
-    std::vector<std::string> option_list;
-    auto program = collect_options(words, begin, option_list);
-    if (!program) return program.error();
-    auto options = parse_options(std::move(option_list));
-    if (!options) return options.error();
-    if (first) {
-      line.mpi = options->mpi;
-      line.host_procs = options->host_procs;
-      line.verbose = options->verbose;
+/// Takes the options of the whole job, which stand in the first section.
+void fill_job(CommandLine& line, const OptionValues& values) {
+  line.host_procs = values.host_procs;
+  line.verbose = values.verbose;
+  line.quiet = values.quiet;
+  line.dry_run = values.dry_run;
+  line.label = values.label;
+  line.out_pattern = values.out_pattern;
+  line.error_pattern = values.error_pattern;
+  line.timeout_s = values.timeout;
+  line.port = values.port;
+}
+
+/// Fills in a form that starts no program. Returns false if the options ask for another form.
+Result<bool> fill_alone(CommandLine& line, const ParsedOptions& options,
+                        const std::vector<std::string>& words) {
+  const OptionValues& values = options.values;
+  if (values.help) {
+    line.mode = CommandLine::Mode::kHelp;
+    line.help = help_text();
+    return true;
+  }
+  if (values.version) {
+    line.mode = CommandLine::Mode::kVersion;
+    return true;
+  }
+  if (values.new_key || values.new_secret) {
+    line.mode = values.new_key ? CommandLine::Mode::kNewKey : CommandLine::Mode::kNewSecret;
+    if (words.size() > 1)
+      return usage(values.new_key ? "-new-key stands alone" : "-new-secret stands alone");
+    return true;
+  }
+  auto form = check_form(options);
+  if (!form) return form.error();
+  const bool program = options.program < words.size();
+  if (values.name_server) {
+    line.mode = CommandLine::Mode::kNameServer;
+    if (program || !first_other(options, {"name-server", "port"}).empty())
+      return usage("-name-server goes with -port alone");
+    return true;
+  }
+  if (!values.job_file.empty()) {
+    line.mode = CommandLine::Mode::kJobFile;
+    line.job_file = values.job_file;
+    if (program) return usage("-file takes no program: the job file names the programs");
+    const auto other = first_other(options, {"file", "timeout", "dry-run", "label",
+                                             "outfile-pattern", "errfile-pattern", "v", "q"});
+    if (!other.empty())
+      return usage(fmt::format("-{} does not go with -file: write it into the job file", other));
+    return true;
+  }
+  if (values.server == 0) return false;
+  line.mode = CommandLine::Mode::kServer;
+  if (program) return usage("-server takes no program: the clients start it");
+  line.clients = values.server;
+  line.preference = values.auth;
+  line.relay = values.relay;
+  return true;
+}
+
+/// Gives each section what the first one says for all: variables, and the MPI library unless the
+/// section names its own.
+void share_with_sections(CommandLine& line, const OptionValues& first) {
+  for (Section& section : line.sections) {
+    section.environment.insert(section.environment.begin(), first.job_environment.begin(),
+                               first.job_environment.end());
+    if (section.mpi.empty()) section.mpi = first.mpi;
+  }
+}
+
+/// Fills in the sections of a local form, whose first one has been parsed.
+Result<void> fill_sections(CommandLine& line, const ParsedOptions& first,
+                           const std::vector<std::string>& words) {
+  ParsedOptions options = first;
+  for (bool later = false;; later = true) {
+    if (later) {
+      auto fits = check_form(options);
+      if (fits) fits = check_later_section(options);
+      if (!fits) return fits;
     }
-    if (words.empty())
-      return usage("nothing to do: neither -server, nor -client, nor -np N program");
-    if (!options->help.empty()) {
-      line.mode = CommandLine::Mode::kHelp;
-      line.help = options->help;
-      return line;
-    }
-    if (options->version) {
-      line.mode = CommandLine::Mode::kVersion;
-      return line;
-    }
-    if (options->new_key) {
-      if (words.size() > 1) return usage("-new-key stands alone");
-      line.mode = CommandLine::Mode::kNewKey;
-      return line;
-    }
-    if (options->new_secret) {
-      if (words.size() > 1) return usage("-new-secret stands alone");
-      line.mode = CommandLine::Mode::kNewSecret;
-      return line;
-    }
-    auto form = check_form(*options);
-    if (!form) return form.error();
-    if (options->name_server) {
-      if (*program < words.size() || options->server != 0 || options->procs != 0)
-        return usage("-name-server goes with -port alone");
-      line.mode = CommandLine::Mode::kNameServer;
-      line.port = options->port;
-      return line;
-    }
-    if (options->server != 0) {
-      if (*program < words.size()) return usage("-server takes no program: the clients start it");
-      line.mode = CommandLine::Mode::kServer;
-      line.clients = options->server;
-      line.port = options->port;
-      line.preference = options->auth;
-      line.relay = options->relay;
-      line.timeout_s = options->timeout;
-      return line;
-    }
-    if (!options->client.empty()) {
-      auto filled = fill_client(line, *options, words, *program);
-      if (!filled) return filled.error();
-      return line;
-    }
-    if (options->procs == 0) return usage("-np N is missing");
-    const auto end =
-        std::find(words.begin() + static_cast<std::ptrdiff_t>(*program), words.end(), ":");
-    std::vector<std::string> command(words.begin() + static_cast<std::ptrdiff_t>(*program), end);
+    if (options.values.procs == 0) return usage("-np N is missing");
+    const auto begin = words.begin() + static_cast<std::ptrdiff_t>(options.program);
+    const auto end = std::find(begin, words.end(), ":");
+    std::vector<std::string> command(begin, end);
     if (command.empty()) return usage("a program is missing");
     auto colons = check_colons(command);
-    if (!colons) return colons.error();
-    if (options->systems != 0) {
-      if (end != words.end() || !first)
-        return usage("-systems and sections with : exclude each other");
-      auto sections = split_over_systems(*options, command);
+    if (!colons) return colons;
+    if (options.values.systems != 0) {
+      if (end != words.end()) return usage("-systems and sections with : exclude each other");
+      auto sections = split_over_systems(options.values, command);
       if (!sections) return sections.error();
       line.sections = std::move(*sections);
-      return line;
+      return {};
     }
-    line.sections.push_back({options->procs, std::move(command), options->gateways});
-    if (line.sections.size() > 32)
+    line.sections.push_back(make_section(options.values, options.values.procs, std::move(command)));
+    if (line.sections.size() > kMostSystems)
       return usage("more than 32 systems cannot be joined (IMPI's client mask has 32 bits)");
-    if (end == words.end()) return line;
-    begin = static_cast<std::size_t>(end - words.begin()) + 1;
+    if (end == words.end()) return {};
+    auto next = parse_options(words, static_cast<std::size_t>(end - words.begin()) + 1);
+    if (!next) return next.error();
+    options = std::move(*next);
   }
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(const std::vector<std::string>& given_words) {
+  if (given_words.empty())
+    return usage("nothing to do: neither -server, nor -client, nor -np N program");
+  auto words = with_configuration_file(given_words);
+  if (!words) return words.error();
+  auto options = parse_options(*words, 0);
+  if (!options) return options.error();
+  CommandLine line;
+  auto alone = fill_alone(line, *options, *words);
+  if (!alone) return alone.error();
+  fill_job(line, options->values);
+  if (*alone) return line;
+  auto filled = options->values.client.empty() ? fill_sections(line, *options, *words)
+                                               : fill_client(line, *options, *words);
+  if (!filled) return filled.error();
+  share_with_sections(line, options->values);
+  return line;
 }
 
 }  // namespace impishim::launch

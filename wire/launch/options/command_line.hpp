@@ -8,21 +8,16 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
+#include "wire/launch/options/section.hpp"
 
 namespace impishim::launch {
-
-/// One native MPI job to start.
-struct Section {
-  int procs = 1;
-  std::vector<std::string> command;  ///< program and its arguments, unchanged
-  std::string gateways;              ///< -gateway LIST; empty if not set
-};
 
 struct CommandLine {
   enum class Mode : std::uint8_t {
     kServer,
     kClient,
     kLocal,
+    kJobFile,
     kHelp,
     kVersion,
     kNewKey,
@@ -35,26 +30,42 @@ struct CommandLine {
   int clients = 0;                        ///< -server N
   int port = 0;                           ///< -port P; 0 means any port
   std::optional<std::string> preference;  ///< -auth list
-  int timeout_s = 0;                      ///< -timeout S; 0 means no limit for clients to join
+  bool relay = false;                     ///< -relay, of a server
+  /// -timeout S; 0 means no limit. For a server: until all systems have joined. For all other
+  /// forms: until the job has ended.
+  int timeout_s = 0;
 
   int client = 0;      ///< -client I ...
   std::string server;  ///< ... address:port
   /// `-- CMD...`: the command is a launcher that starts the processes itself
   bool own_launcher = false;
 
+  std::string job_file;  ///< -file FILE
+
   std::vector<Section> sections;  ///< one for a client; one for each system in the local forms
-  std::string mpi;  ///< -mpi NAME: the MPI library, if the program does not show which one it uses
-  std::string host_procs;  ///< -host-procs K; empty if not set
-  bool verbose = false;
-  bool relay = false;  ///< of a server    ///< -v
+  std::string host_procs;         ///< -host-procs K; empty if not set
+  bool verbose = false;           ///< -v
+  bool quiet = false;             ///< -q
+  bool dry_run = false;           ///< -dry-run
+  bool label = false;             ///< -label
+  std::string out_pattern;        ///< -outfile-pattern; empty if not set
+  std::string error_pattern;      ///< -errfile-pattern; empty if not set
 };
 
-/// The option with which launchers run impirun in front of a program: `impirun -rank-output SOCKET
-/// command...` (see hand_over_output()). It is not an option for users.
+/// The option with which launchers run impirun in front of a program: `impirun -rank-output WORD...
+/// -- command...` (see rank_output.hpp). It is not an option for users.
 constexpr const char* kRankOutputOption = "-rank-output";
 
+/// The option with which a job file's system begins on another machine: the command line and the
+/// secret then come from standard input (see remote_start.hpp). It is not an option for users.
+constexpr const char* kRemoteOption = "-remote-start";
+
+/// The largest number of systems: IMPI's client mask has 32 bits.
+constexpr int kMostSystems = 32;
+
 /// Parses the command line. -option and --option are equivalent. Options end at the program's name.
-/// Fails with kConfiguration; the text says what is wrong and how to correct it.
+/// Reads the file of -configfile. Fails with kConfiguration; the text says what is wrong and how to
+/// correct it.
 [[nodiscard]] Result<CommandLine> parse_command_line(const std::vector<std::string>& words);
 
 }  // namespace impishim::launch

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -43,32 +44,34 @@ void OutputForwarder::write_all(int target, std::string_view text) {
   }
 }
 
-/// Passes on complete lines.
-void OutputForwarder::pass_on(const Pipe& pipe, std::string_view lines) {
-  if (!pipe.filter) return write_all(pipe.target, lines);
+/// Passes on lines, of which only the last one may be incomplete.
+void OutputForwarder::pass_on(Pipe& pipe, std::string_view lines) {
+  if (!pipe.filter && !pipe.prefix) return write_all(pipe.target, lines);
   while (!lines.empty()) {
     const auto end = lines.find('\n');
     const std::string_view line = lines.substr(0, end);
-    const std::size_t kept = pipe.filter(line);
-    write_all(pipe.target,
-              kept < line.size() ? line.substr(0, kept) : lines.substr(0, line.size() + 1));
+    const std::size_t kept = pipe.filter ? pipe.filter(line) : line.size();
+    std::string text(kept < line.size() ? line.substr(0, kept) : lines.substr(0, line.size() + 1));
+    if (pipe.prefix && !pipe.inside_line && !text.empty()) text.insert(0, pipe.prefix());
+    if (!text.empty()) pipe.inside_line = text.back() != '\n';
+    write_all(pipe.target, text);
     lines.remove_prefix(std::min(lines.size(), line.size() + 1));
   }
 }
 
-Result<Descriptor> OutputForwarder::open(int target, LineFilter filter) {
+Result<Descriptor> OutputForwarder::open(int target, LineFilter filter, Prefix prefix) {
   std::array<int, 2> ends{-1, -1};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Error{ErrorKind::kSystem, fmt::format("cannot make a pipe: {}", std::strerror(errno))};
   }
-  add(Descriptor(ends[0]), target);
+  add(Descriptor(ends[0]), target, std::move(prefix));
   pipes_.back().filter = std::move(filter);
   return Descriptor(ends[1]);
 }
 
-void OutputForwarder::add(Descriptor source, int target) {
+void OutputForwarder::add(Descriptor source, int target, Prefix prefix) {
   fcntl(source.get(), F_SETFL, O_NONBLOCK);
-  pipes_.push_back({std::move(source), target, {}, {}});
+  pipes_.push_back({std::move(source), target, {}, {}, std::move(prefix)});
 }
 
 void OutputForwarder::add_to(std::vector<pollfd>& polled) const {
@@ -116,7 +119,11 @@ void OutputForwarder::flush() {
 }
 
 void OutputForwarder::flush(Pipe& pipe) {
-  write_all(pipe.target, pipe.begun);
+  if (pipe.prefix) {
+    pass_on(pipe, pipe.begun);
+  } else {
+    write_all(pipe.target, pipe.begun);
+  }
   pipe.begun.clear();
 }
 

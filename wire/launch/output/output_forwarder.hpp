@@ -25,11 +25,14 @@ class OutputForwarder {
   /// of them, the end of line is passed on too.
   using LineFilter = std::function<std::size_t(std::string_view line)>;
 
+  /// Returns the text before a line; called when the line is passed on.
+  using Prefix = std::function<std::string()>;
+
   /// Returns the end of a pipe for a program to write to. The output goes to `target`
   /// (STDOUT_FILENO, STDERR_FILENO).
-  [[nodiscard]] Result<Descriptor> open(int target, LineFilter filter = {});
+  [[nodiscard]] Result<Descriptor> open(int target, LineFilter filter = {}, Prefix prefix = {});
   /// Adds `source`, which is a pipe or the controlling side of a terminal.
-  void add(Descriptor source, int target);
+  void add(Descriptor source, int target, Prefix prefix = {});
 
   /// Appends the pipes to the descriptors that the caller polls.
   void add_to(std::vector<pollfd>& polled) const;
@@ -50,11 +53,13 @@ class OutputForwarder {
     int target = -1;
     std::string begun;  ///< an incomplete line
     LineFilter filter;
+    Prefix prefix;
+    bool inside_line = false;  ///< true if the beginning of a line has been passed on
   };
 
   void read_all(Pipe& pipe);
   void flush(Pipe& pipe);
-  void pass_on(const Pipe& pipe, std::string_view lines);
+  void pass_on(Pipe& pipe, std::string_view lines);
   void write_all(int target, std::string_view text);
 
   std::vector<Pipe> pipes_;

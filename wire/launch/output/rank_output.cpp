@@ -14,11 +14,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/output/rank_label.hpp"
+#include "wire/launch/output/rank_request.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -28,14 +31,24 @@ constexpr std::array<int, 2> kTargets = {STDOUT_FILENO, STDERR_FILENO};
 /// program expects.
 constexpr int kOutOfTheWay = 100;
 
+/// Who hands over its outputs. Both ends are this program.
+struct Identity {
+  int system = 0;
+  int first_rank = -1;
+  int native = -1;
+};
+
+/// The descriptors of a message: the sources of kTargets, and the pipe for the joined rank.
+using Passed = std::array<int, kTargets.size() + 1>;
+
 struct Message {
   msghdr header{};
   iovec part{};
-  char nothing = 0;  // some systems do not deliver the descriptors of a datagram without bytes
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(kTargets))> control{};
+  Identity identity;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(Passed))> control{};
 
   Message() {
-    part = {&nothing, sizeof(nothing)};
+    part = {&identity, sizeof(identity)};
     header.msg_iov = &part;
     header.msg_iovlen = 1;
     header.msg_control = control.data();
@@ -96,38 +109,47 @@ std::vector<RankOutput::Stream> RankOutput::take() const {
     if (size < 0) return streams;
     const cmsghdr* control = CMSG_FIRSTHDR(&message.header);
     if (control == nullptr || control->cmsg_type != SCM_RIGHTS) continue;
-    std::array<int, kTargets.size()> sources{-1, -1};
-    std::memcpy(sources.data(), CMSG_DATA(control),
-                std::min(sizeof(sources), control->cmsg_len - CMSG_LEN(0)));
+    Passed passed{-1, -1, -1};
+    std::memcpy(passed.data(), CMSG_DATA(control),
+                std::min(sizeof(passed), control->cmsg_len - CMSG_LEN(0)));
+    const Identity& from = message.identity;
+    const auto label = std::make_shared<RankLabel>(from.system, from.first_rank, from.native,
+                                                   Descriptor(passed.back()));
     for (std::size_t i = 0; i < kTargets.size(); ++i) {
-      if (sources.at(i) >= 0) streams.push_back({Descriptor(sources.at(i)), kTargets.at(i)});
+      if (passed.at(i) >= 0) streams.push_back({Descriptor(passed.at(i)), kTargets.at(i), label});
     }
   }
 }
 
-void hand_over_output(const std::string& path) {
-  const auto name = socket_name(path);
+bool hand_over_output(const RankOutputRequest& request) {
+  const auto name = socket_name(request.socket);
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!name || connect(socket.get(), reinterpret_cast<const sockaddr*>(&*name), sizeof(*name)) != 0)
-    return;
-  std::array<int, kTargets.size()> sources{};
+    return false;
+  const Descriptor rank = open_rank_pipe();
+  Passed passed{};
+  passed.back() = rank.get();
   std::array<std::optional<Ends>, kTargets.size()> streams;
   for (std::size_t i = 0; i < kTargets.size(); ++i) {
     streams.at(i) = make_stream(isatty(kTargets.at(i)) != 0);
-    if (!streams.at(i)) return;
-    sources.at(i) = streams.at(i)->source.get();
+    if (!streams.at(i)) return false;
+    passed.at(i) = streams.at(i)->source.get();
   }
   // Keeps one of the old outputs open: Open MPI closes the standard input of a process that has
   // closed both of its outputs.
-  if (fcntl(STDERR_FILENO, F_DUPFD, kOutOfTheWay) < 0) return;
+  if (fcntl(STDERR_FILENO, F_DUPFD, kOutOfTheWay) < 0) return false;
   Message message;
+  message.identity = {request.system, request.first_rank, native_rank()};
+  const std::size_t size = sizeof(int) * (kTargets.size() + (rank.valid() ? 1 : 0));
   cmsghdr* control = CMSG_FIRSTHDR(&message.header);
   control->cmsg_level = SOL_SOCKET;
   control->cmsg_type = SCM_RIGHTS;
-  control->cmsg_len = CMSG_LEN(sizeof(sources));
-  std::memcpy(CMSG_DATA(control), sources.data(), sizeof(sources));
-  if (sendmsg(socket.get(), &message.header, MSG_NOSIGNAL) < 0) return;
+  control->cmsg_len = CMSG_LEN(size);
+  message.header.msg_controllen = CMSG_SPACE(size);
+  std::memcpy(CMSG_DATA(control), passed.data(), size);
+  if (sendmsg(socket.get(), &message.header, MSG_NOSIGNAL) < 0) return false;
   for (std::size_t i = 0; i < kTargets.size(); ++i) dup2(streams.at(i)->sink.get(), kTargets.at(i));
+  return true;
 }
 
 }  // namespace impishim::launch

@@ -5,11 +5,14 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/output/rank_label.hpp"
+#include "wire/launch/output/rank_request.hpp"
 
 namespace impishim::launch {
 
@@ -20,7 +23,8 @@ class RankOutput {
   /// One stream of a rank.
   struct Stream {
     Descriptor source;
-    int target = -1;  ///< STDOUT_FILENO or STDERR_FILENO
+    int target = -1;                   ///< STDOUT_FILENO or STDERR_FILENO
+    std::shared_ptr<RankLabel> label;  ///< of the rank, for both streams
   };
 
   /// Creates the socket. Fails with kSystem if the socket cannot be created or if `path` is too
@@ -35,9 +39,9 @@ class RankOutput {
 };
 
 /// Replaces this process's standard output and error with streams whose other ends go to the
-/// RankOutput at `path`. A terminal is replaced with a terminal, because programs then print each
-/// line immediately; anything else is replaced with a pipe. If there is no RankOutput, for example
-/// on another machine, the outputs stay unchanged.
-void hand_over_output(const std::string& path);
+/// RankOutput at `request.socket`. A terminal is replaced with a terminal, because programs then
+/// print each line immediately; anything else is replaced with a pipe. Returns false if there is no
+/// RankOutput, for example on another machine; then the outputs stay unchanged.
+bool hand_over_output(const RankOutputRequest& request);
 
 }  // namespace impishim::launch

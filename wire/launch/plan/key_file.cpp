@@ -17,23 +17,30 @@
 #include "wire/base/result.hpp"
 
 namespace impishim::launch {
+namespace {
+
+std::string text_of(const char* variable) {
+  const char* text = secure_getenv(variable);
+  return text == nullptr ? "" : text;
+}
+
+}  // namespace
 
 Result<std::filesystem::path> KeyFile::path() {
   if (!path_.empty()) return path_;
   std::error_code error;
-  if (const char* named = secure_getenv("IMPI_AUTH_KEY_FILE"); named != nullptr) {
+  if (const char* named = secure_getenv(named_by_); named != nullptr) {
     path_ = std::filesystem::absolute(named, error);
     return path_;
   }
   std::string name = folder_ / ".impirun-key-XXXXXX";
   const Descriptor file(mkostemp(name.data(), O_CLOEXEC));
-  const std::string text = fmt::format("{}\n", key_);
+  const std::string text = content_ + "\n";
   if (!file.valid() ||
       write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    Error failed{
-        ErrorKind::kSystem,
-        fmt::format("cannot write the key to a file in {}: {} (IMPI_AUTH_KEY_FILE names another)",
-                    folder_.string(), std::strerror(errno))};
+    Error failed{ErrorKind::kSystem,
+                 fmt::format("cannot write the key to a file in {}: {} ({} names another)",
+                             folder_.string(), std::strerror(errno), named_by_)};
     if (file.valid()) unlink(name.c_str());
     return failed;
   }
@@ -45,6 +52,10 @@ Result<std::filesystem::path> KeyFile::path() {
 KeyFile::~KeyFile() {
   if (own_) unlink(path_.c_str());
 }
+
+KeyFiles::KeyFiles(const std::string& key, const std::filesystem::path& folder)
+    : key(key, "IMPI_AUTH_KEY_FILE", folder),
+      secret(text_of("IMPISHIM_SECRET"), "IMPISHIM_SECRET_FILE", folder) {}
 
 std::filesystem::path KeyFile::shared_folder() {
   if (const char* home = secure_getenv("HOME"); home != nullptr && access(home, W_OK | X_OK) == 0)

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The job's key in a file, for launchers that do not pass on impirun's environment.
+/// The job's key or secret in a file, for launchers that do not pass on impirun's environment.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <utility>
 
 #include "wire/base/result.hpp"
 
 namespace impishim::launch {
 
 /// A file that only its owner can read (mode 0600). It is created at the first call of path() and
-/// removed by the destructor. If the user named a file in IMPI_AUTH_KEY_FILE, that file is used and
-/// not removed.
+/// removed by the destructor. If the user named a file in the variable `named_by`, that file is
+/// used and not removed.
 class KeyFile {
  public:
   /// `folder` is the place of the file. Every node that reads the file must see that folder.
-  KeyFile(std::uint64_t key, std::filesystem::path folder)
-      : key_(key), folder_(std::move(folder)) {}
+  KeyFile(std::string content, const char* named_by, std::filesystem::path folder)
+      : content_(std::move(content)), named_by_(named_by), folder_(std::move(folder)) {}
   KeyFile(const KeyFile&) = delete;
   KeyFile& operator=(const KeyFile&) = delete;
   ~KeyFile();
@@ -29,10 +30,18 @@ class KeyFile {
   [[nodiscard]] static std::filesystem::path shared_folder();
 
  private:
-  std::uint64_t key_;
+  std::string content_;
+  const char* named_by_;
   std::filesystem::path folder_;
   std::filesystem::path path_;  ///< empty if not yet created
   bool own_ = false;
+};
+
+/// The files for a job's key, and for the secret in IMPISHIM_SECRET.
+struct KeyFiles {
+  KeyFiles(const std::string& key, const std::filesystem::path& folder);
+  KeyFile key;
+  KeyFile secret;
 };
 
 }  // namespace impishim::launch

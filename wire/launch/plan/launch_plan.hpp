@@ -17,20 +17,24 @@ namespace impishim::launch {
 /// Returns the path of the RankOutput for this machine's ranks, or an empty path if there is none.
 using RankOutputPlace = std::function<std::filesystem::path()>;
 
+constexpr int kRankUnknown = -1;
+
 /// The input of plan_launch().
 struct LaunchRequest {
   const CommandLine& line;
   const Section& section;
-  std::string server;           ///< address:port
-  int client = 0;               ///< number of this section
-  KeyFile& key_file;            ///< used if a launcher does not pass on the environment
-  ScratchFolder& scratch;       ///< for files of launchers and for the socket of RankOutput
-  RankOutputPlace rank_output;  ///< called only if needed; may be empty
+  std::string server;             ///< address:port
+  int client = 0;                 ///< number of this section
+  int first_rank = kRankUnknown;  ///< of its first process in the joined job
+  KeyFiles& key_files;            ///< used if a launcher does not pass on the environment
+  ScratchFolder& scratch;         ///< for files of launchers and for the socket of RankOutput
+  RankOutputPlace rank_output;    ///< called only if needed; may be empty
 };
 
 /// The words to execute, and properties of the launcher among them.
 struct LaunchPlan {
   std::vector<std::string> words;
+  int system = 0;
   bool tells_exit_codes = false;  ///< true if the launcher prints exit codes, see HydraExitCodes
   /// True for a user's own launcher that writes to impirun's standard output and error directly.
   bool prints_itself = false;

@@ -45,15 +45,21 @@ std::vector<std::string> extra_options(LauncherKind kind) {
   return words;
 }
 
-Result<std::vector<std::string>> key_words(LauncherKind kind, KeyFile& key_file) {
+Result<std::vector<std::string>> key_words(LauncherKind kind, KeyFiles& key_files) {
   std::vector<std::string> words;
   if (kind != LauncherKind::kOther) return words;
   for (const char* name : kEncryptionVariables) {
     if (const char* value = secure_getenv(name); value != nullptr)
       words.push_back(fmt::format("{}={}", name, value));
   }
+  if (secure_getenv("IMPISHIM_SECRET") != nullptr &&
+      secure_getenv("IMPISHIM_SECRET_FILE") == nullptr) {
+    auto path = key_files.secret.path();
+    if (!path) return path.error();
+    words.push_back("IMPISHIM_SECRET_FILE=" + path->string());
+  }
   if (secure_getenv("IMPI_AUTH_KEY") == nullptr) return words;
-  auto path = key_file.path();
+  auto path = key_files.key.path();
   if (!path) return path.error();
   words.push_back("IMPI_AUTH_KEY_FILE=" + path->string());
   return words;

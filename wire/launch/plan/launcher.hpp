@@ -30,7 +30,7 @@ enum class LauncherKind : std::uint8_t {
 
 /// Returns the words for env(1) that give the job's key to processes whose launcher does not pass
 /// on the environment. They contain the name of a file, not the key. Fails with kSystem if
-/// `key_file` cannot be created.
-[[nodiscard]] Result<std::vector<std::string>> key_words(LauncherKind kind, KeyFile& key_file);
+/// a file cannot be created.
+[[nodiscard]] Result<std::vector<std::string>> key_words(LauncherKind kind, KeyFiles& key_files);
 
 }  // namespace impishim::launch

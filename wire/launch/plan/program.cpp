@@ -16,12 +16,14 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/options/shell_words.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -118,6 +120,17 @@ std::optional<std::string> search(const fs::path& path, std::set<std::string>& s
 
 Error configuration(std::string text) { return Error{ErrorKind::kConfiguration, std::move(text)}; }
 
+/// Returns the words of a user's launcher. `told` names its source in messages.
+Result<std::vector<std::string>> launcher_command(std::string_view text, const std::string& told) {
+  auto words = split_words(text);
+  if (!words) return configuration(fmt::format("{}: {}", told, words.error().text));
+  if (words->empty()) return configuration(fmt::format("{}: a launcher's command is needed", told));
+  auto found = find_program(words->front());
+  if (!found) return configuration(fmt::format("{}: {}", told, found.error().text));
+  words->front() = *found;
+  return words;
+}
+
 }  // namespace
 
 Result<std::string> find_program(const std::string& name) {
@@ -134,6 +147,18 @@ Result<std::string> find_program(const std::string& name) {
   return configuration(
       fmt::format("program not found: {} (it is not in PATH; a program of this directory is ./{})",
                   name, name));
+}
+
+Result<std::string> find_program(const std::string& name, const std::string& directory) {
+  if (directory.empty()) return find_program(name);
+  std::error_code error;
+  if (!fs::is_directory(directory, error))
+    return configuration(fmt::format("-wdir {}: there is no such directory here", directory));
+  if (name.find('/') == std::string::npos || name[0] == '/') return find_program(name);
+  auto found = find_program(fs::path(directory) / name);
+  if (!found) found = find_program(name);
+  return found ? Result<std::string>(fs::absolute(*found, error).lexically_normal().string())
+               : found;
 }
 
 Result<std::optional<std::string>> mpi_of_program(const std::string& path) {
@@ -161,14 +186,16 @@ Result<std::string> shim_library(const std::string& mpi) {
   return library.string();
 }
 
-Result<std::string> launcher_of(const std::string& mpi) {
-  if (const char* chosen = secure_getenv("IMPISHIM_MPIEXEC"); chosen != nullptr)
-    return find_program(chosen);
-  if (auto found = find_program("mpiexec." + mpi)) return found;
-  if (mpi == "mpich") {
-    if (auto found = find_program("mpiexec.hydra")) return found;
+Result<std::vector<std::string>> launcher_of(const std::string& mpi, const std::string& chosen) {
+  const char* variable = secure_getenv("IMPISHIM_MPIEXEC");
+  if (!chosen.empty()) return launcher_command(chosen, chosen);
+  if (variable != nullptr)
+    return launcher_command(variable, fmt::format("IMPISHIM_MPIEXEC={}", variable));
+  std::vector<std::string> names = {"mpiexec." + mpi, "mpiexec"};
+  if (mpi == "mpich") names.insert(names.begin() + 1, "mpiexec.hydra");
+  for (const std::string& name : names) {
+    if (auto found = find_program(name)) return std::vector<std::string>{*found};
   }
-  if (auto found = find_program("mpiexec")) return found;
   return configuration(
       fmt::format("no mpiexec of {} is in PATH; name it with IMPISHIM_MPIEXEC", mpi));
 }

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wire/base/result.hpp"
 
@@ -14,6 +15,12 @@ namespace impishim::launch {
 /// other name is searched in PATH. Fails with kConfiguration if the program is not found or not
 /// executable.
 [[nodiscard]] Result<std::string> find_program(const std::string& name);
+
+/// Returns the path of a program whose working directory will be `directory`, or impirun's own if
+/// that is empty. A relative path is looked for in the directory first, then in impirun's own; the
+/// result is then absolute. Fails as the function above does, also if there is no such directory.
+[[nodiscard]] Result<std::string> find_program(const std::string& name,
+                                               const std::string& directory);
 
 /// Returns "mpich", "openmpi", or "abi" for the standard ABI, from the ELF dependencies of the
 /// program and of the libraries that it needs. Returns nothing if it is not an MPI program (or if
@@ -25,8 +32,10 @@ namespace impishim::launch {
 /// not built.
 [[nodiscard]] Result<std::string> shim_library(const std::string& mpi);
 
-/// Returns the launcher for `mpi`: IMPISHIM_MPIEXEC, or the first that exists of mpiexec.<mpi>,
-/// mpiexec.hydra and mpiexec.
-[[nodiscard]] Result<std::string> launcher_of(const std::string& mpi);
+/// Returns the launcher for `mpi` as words of a command, the first of which is its path: those of
+/// `chosen`; if that is empty, those of IMPISHIM_MPIEXEC, or the first that exists of
+/// mpiexec.<mpi>, mpiexec.hydra and mpiexec.
+[[nodiscard]] Result<std::vector<std::string>> launcher_of(const std::string& mpi,
+                                                           const std::string& chosen);
 
 }  // namespace impishim::launch
