@@ -173,7 +173,9 @@ Result<void> Supervisor::start_launcher(const std::string& name, const LaunchPla
       };
     }
     OutputForwarder::Prefix prefix;
-    if (labels_) prefix = [text = fmt::format("[{}] ", plan.system)] { return text; };
+    // A launcher with input of its own is an impirun on another machine, which labels its lines.
+    if (labels_ && !input.valid())
+      prefix = [text = fmt::format("[{}] ", plan.system)] { return text; };
     auto opened_out = output_.open(STDOUT_FILENO, std::move(filter), prefix);
     if (!opened_out) return opened_out.error();
     auto opened_err = output_.open(STDERR_FILENO, std::move(errors), prefix);
