@@ -7,6 +7,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -304,6 +305,29 @@ Result<HostId> address_for_others() {
   if (!addresses) return addresses.error();
   if (!addresses->empty()) return addresses->front();
   return Error{ErrorKind::kSystem, "no network interface of this machine but the loopback is up"};
+}
+
+Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_t port) {
+  constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  if (!this_machine) {
+    Descriptor both(socket(AF_INET6, kType, 0));
+    const int off = 0;
+    if (both.valid() && setsockopt(both.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) {
+      sockaddr_in6 any{};
+      any.sin6_family = AF_INET6;
+      any.sin6_port = htons(port);
+      std::memcpy(here.get(), &any, sizeof(any));
+      here.size = sizeof(any);
+      return both;
+    }
+  }
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_port = htons(port);
+  any.sin_addr.s_addr = htonl(this_machine ? INADDR_LOOPBACK : INADDR_ANY);
+  std::memcpy(here.get(), &any, sizeof(any));
+  here.size = sizeof(any);
+  return Descriptor(socket(AF_INET, kType, 0));
 }
 
 }  // namespace impishim::wire

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/packet/packet.hpp"
 
@@ -65,5 +66,11 @@ struct SocketAddress {
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] static SocketAddress of(const HostId& address, std::uint16_t port);
 };
+
+/// Returns an unbound socket for every address of this machine, or for loopback if `this_machine`,
+/// and stores the address to bind in `here`. An IPv6 socket also accepts IPv4; if the kernel has no
+/// IPv6, the socket is for IPv4 only.
+[[nodiscard]] Descriptor listening_socket(bool this_machine, SocketAddress& here,
+                                          std::uint16_t port);
 
 }  // namespace impishim::wire

@@ -49,7 +49,8 @@
 namespace impishim::launch {
 namespace {
 
-/// Reports to the server's process which systems have ended.
+/// Tells the server's process which systems have ended. The server's process tells which lost
+/// systems do not end the others.
 class EndedSystems {
  public:
   EndedSystems() {
@@ -59,6 +60,7 @@ class EndedSystems {
     server_ = Descriptor(ends[1]);
   }
   [[nodiscard]] int for_server() const { return server_.get(); }
+  [[nodiscard]] int from_server() const { return to_server_.get(); }
   void add(std::uint8_t system) const {
     // A server that has ended does not need the report, so a failure is ignored.
     [[maybe_unused]] const auto sent =
@@ -84,6 +86,7 @@ int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names) {
   if (names != nullptr) serve_in_background(std::move(names));
   auto served = server.serve();
   if (served) return 0;
+  if (served.error().kind == ErrorKind::kLost) return kLossStatus;  // it has told of the loss
   return complain(served.error(),
                   served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
 }
@@ -130,6 +133,7 @@ class WholeJob {
         if (name == starts_[i].name) ended_.add(static_cast<std::uint8_t>(i));
       }
     });
+    supervisor_.watch_losses(ended_.from_server());
     auto started = start();
     return started ? supervisor_.wait_for_all() : complain(started.error(), kFailureStatus);
   }

@@ -2,7 +2,6 @@
 #include "wire/startup/rendezvous.hpp"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -70,32 +69,6 @@ Result<HostId> served_address(const RendezvousOptions& options) {
   }
   auto address = address_for_others();
   return address ? address : parse_address("127.0.0.1");
-}
-
-/// Returns an unbound socket for every address of this machine, or for loopback if `this_machine`,
-/// and stores the address to bind in `here`. An IPv6 socket also accepts IPv4; if the kernel has no
-/// IPv6, the socket is for IPv4 only.
-Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_t port) {
-  constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-  if (!this_machine) {
-    Descriptor both(socket(AF_INET6, kType, 0));
-    const int off = 0;
-    if (both.valid() && setsockopt(both.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) {
-      sockaddr_in6 any{};
-      any.sin6_family = AF_INET6;
-      any.sin6_port = htons(port);
-      std::memcpy(here.get(), &any, sizeof(any));
-      here.size = sizeof(any);
-      return both;
-    }
-  }
-  sockaddr_in any{};
-  any.sin_family = AF_INET;
-  any.sin_port = htons(port);
-  any.sin_addr.s_addr = htonl(this_machine ? INADDR_LOOPBACK : INADDR_ANY);
-  std::memcpy(here.get(), &any, sizeof(any));
-  here.size = sizeof(any);
-  return Descriptor(socket(AF_INET, kType, 0));
 }
 
 }  // namespace
@@ -248,6 +221,9 @@ Result<void> Rendezvous::serve() {
     while (relay_ && relay_->pairs() > 0 && Clock::now() < end) {
       if (!handle_events(kProbeCheck)) break;
     }
+    if (server_.loss())
+      return Error{ErrorKind::kLost,
+                   server_.loss()->text + "; the others have finished without it"};
     return {};
   }
   const Error nobody{ErrorKind::kConnection,
@@ -265,6 +241,10 @@ Result<void> Rendezvous::serve() {
 /// Waits until the clients' machines have received everything that was sent to them. The kernel
 /// drops unsent data if a connection is closed while it has unread bytes.
 void Rendezvous::say_goodbye() {
+  if (relay_) {
+    relay_->report_losses_now();
+    serve_relay();
+  }
   const auto end = Clock::now() + kGoodbyeTime;
   const auto is_told = [](const auto& each) {
     return each.second.output.empty() &&
@@ -471,6 +451,13 @@ void Rendezvous::report_joined() {
 bool Rendezvous::carry_out(ServerAction& action) {
   if (action.kind == ServerAction::Kind::kTell) {
     if (!action.progress || options_.verbose) tell(action.text);
+    return false;
+  }
+  if (action.kind == ServerAction::Kind::kGoOnWithout) {
+    const auto client = static_cast<std::uint8_t>(action.client);
+    // Only the end of a local job's impirun closes the other end, and it ends this process, too.
+    if (options_.ended_clients >= 0)
+      static_cast<void>(send(options_.ended_clients, &client, sizeof(client), MSG_NOSIGNAL));
     return false;
   }
   const auto found = connections_.find(action.connection);
