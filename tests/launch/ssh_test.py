@@ -13,15 +13,9 @@ import subprocess
 import tempfile
 import time
 
-from support import ARGUMENTS, LONG, Case, impirun, main
+from support import ARGUMENTS, LONG, Case, free_port, impirun, main
 
 SSHD = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class SshTest(Case):

@@ -136,6 +136,13 @@ def impirun(*words, **environment):
     return Run(ARGUMENTS.impirun, *words, **environment)
 
 
+def free_port():
+    """A port of this machine that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Server(Run):
     """impirun -server that tells at once who has joined; `address` is what its first line says."""
 

@@ -14,6 +14,7 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/launch/batch_start.hpp"
 #include "wire/launch/forms.hpp"
 #include "wire/launch/job_key.hpp"
 #include "wire/launch/options/command_line.hpp"
@@ -78,7 +79,7 @@ int run_system(const CommandLine& line, int first_rank, bool remote) {
   if (line.timeout_s != 0) supervisor.limit_time(line.timeout_s);
   // If IMPISHIM_LIBRARY is set, the library's path does not show where impirun is on the nodes.
   const bool everywhere = secure_getenv("IMPISHIM_LIBRARY") == nullptr;
-  auto plan = plan_launch(
+  auto plan = plan_system(
       {line, line.sections.front(), line.server, line.client, first_rank, key_files, scratch,
        everywhere || line.label ? RankOutputPlace([&] { return supervisor.rank_output(scratch); })
                                 : nullptr});

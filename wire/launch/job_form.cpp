@@ -29,6 +29,7 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
+#include "wire/launch/batch_start.hpp"
 #include "wire/launch/forms.hpp"
 #include "wire/launch/job_key.hpp"
 #include "wire/launch/jobfile/job_file.hpp"
@@ -228,7 +229,7 @@ class WholeJob {
 
   Result<Start> plan_here(const JobSystem& system, int client, int first_rank) {
     auto plan =
-        plan_launch({line_, system.section, server_->address(), client, first_rank, *key_files_,
+        plan_system({line_, system.section, server_->address(), client, first_rank, *key_files_,
                      scratch_, [this] { return supervisor_.rank_output(scratch_); }});
     if (!plan) return plan.error();
     return Start{"system " + system.name, std::move(*plan), {}};

@@ -9,6 +9,7 @@
 
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/batch_process.hpp"
 #include "wire/launch/forms.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/output/rank_process.hpp"
@@ -20,6 +21,10 @@ namespace {
 int run(const std::vector<std::string>& words) {
   if (!words.empty() && words[0] == kRankOutputOption) {
     auto ended = run_rank_process({words.begin() + 1, words.end()});
+    return ended ? *ended : complain(ended.error(), kFailureStatus);
+  }
+  if (!words.empty() && words[0] == kBatchOption) {
+    auto ended = run_batch_process({words.begin() + 1, words.end()});
     return ended ? *ended : complain(ended.error(), kFailureStatus);
   }
   if (words.size() == 1 && words[0] == kRemoteOption) return run_remote();

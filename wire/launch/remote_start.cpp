@@ -2,6 +2,7 @@
 #include "wire/launch/remote_start.hpp"
 
 #include <fmt/format.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -20,6 +22,7 @@
 #include "wire/launch/jobfile/job_file.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/shell_words.hpp"
+#include "wire/launch/plan/launch_plan.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -76,8 +79,13 @@ void add(std::vector<std::string>& words, const char* option, const std::string&
 }
 
 void add_section(std::vector<std::string>& words, const Section& section) {
-  for (const Variable& variable : section.environment)
-    words.insert(words.end(), {"-env", variable.name, variable.value.value_or("")});
+  for (const Variable& variable : section.environment) {
+    if (variable.value) {
+      words.insert(words.end(), {"-env", variable.name, *variable.value});
+    } else {
+      words.insert(words.end(), {"-x", variable.name});
+    }
+  }
   add(words, "-wdir", section.directory);
   add(words, "-mpi", section.mpi);
   add(words, "-gateway", section.gateways);
@@ -123,8 +131,9 @@ Result<RemoteStart> RemoteStart::read_from(int descriptor) {
   const auto records = split_records(body);
   std::size_t count = 0;
   int first_rank = 0;
-  if (records.size() < 2 || !parse(std::string_view(records[0]), first_rank) || first_rank < 0 ||
-      !parse(std::string_view(records[1]), count) || count > records.size() - 2)
+  if (records.size() < 2 || !parse(std::string_view(records[0]), first_rank) ||
+      first_rank < kRankUnknown || !parse(std::string_view(records[1]), count) ||
+      count > records.size() - 2)
     return damaged("the description cannot be read");
   const auto first = records.begin() + 2;
   const auto middle = first + static_cast<std::ptrdiff_t>(count);
@@ -141,6 +150,10 @@ RemoteStart make_remote_start(const CommandLine& line, const JobSystem& system, 
       continue;
     if (std::find(kOfThisMachine.begin(), kOfThisMachine.end(), name) == kOfThisMachine.end())
       start.variables.emplace_back(variable);
+  }
+  for (const Variable& variable : system.section.environment) {
+    const char* own = variable.value ? nullptr : secure_getenv(variable.name.c_str());
+    if (own != nullptr) start.variables.push_back(fmt::format("{}={}", variable.name, own));
   }
   if (!system.section.launcher.empty())
     start.variables.push_back("IMPISHIM_MPIEXEC=" + system.section.launcher);

@@ -18,7 +18,8 @@ namespace impishim::launch {
 struct RemoteStart {
   std::vector<std::string> variables;  ///< NAME=VALUE, for the environment of that impirun
   std::vector<std::string> words;      ///< its command line
-  int first_rank = 0;                  ///< of the system's first process in the joined job
+  /// Rank of the system's first process in the joined job, or kRankUnknown
+  int first_rank = 0;
 
   /// Returns the bytes for its standard input. Those of the program follow.
   [[nodiscard]] std::string encode() const;

@@ -4,9 +4,9 @@
 //   status S       finalizes and returns S
 //   exit_early S   returns S without having called MPI at all
 //   raise S        ends by signal S when all ranks are there
-//   wait           prints "ready" when all ranks are there, then receives a message that nobody
-//   sends echo           rank 0 prints what it reads from standard input, line by line; the others
-//   wait for it lines N        prints N lines, each at once
+//   wait           prints "ready" when all ranks are there, then receives what nobody sends
+//   echo           rank 0 prints what it reads from standard input; the others wait for it
+//   lines N        prints N lines, each at once
 //   show NAME...   prints the rank, the working directory and the values of variables
 #include <mpi.h>
 #include <signal.h>

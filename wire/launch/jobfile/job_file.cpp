@@ -81,12 +81,6 @@ void read_launcher(TomlTable& table, JobSystem& system) {
     table.fail("tunnel", "tunnel leads through ssh: name the machine with host = \"...\"");
   const std::string launcher = table.text("launcher").value_or("mpiexec");
   auto arguments = table.texts("launcher-args");
-  if (launcher == "sbatch" || launcher == "qsub")
-    table.fail(
-        "launcher",
-        fmt::format("{} returns before the processes run; write launcher = \"srun\", or start "
-                    "the system by `impirun -client` in the script of a batch job",
-                    launcher));
   if (launcher == "ssh")
     table.fail("launcher",
                "ssh reaches a machine and starts no processes there: write host = \"...\", and the "

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
@@ -29,18 +30,20 @@ std::string text_of(const char* variable) {
 Result<std::filesystem::path> KeyFile::path() {
   if (!path_.empty()) return path_;
   std::error_code error;
-  if (const char* named = secure_getenv(named_by_); named != nullptr) {
+  if (const char* named = named_by_ == nullptr ? nullptr : secure_getenv(named_by_);
+      named != nullptr) {
     path_ = std::filesystem::absolute(named, error);
     return path_;
   }
   std::string name = folder_ / ".impirun-key-XXXXXX";
   const Descriptor file(mkostemp(name.data(), O_CLOEXEC));
-  const std::string text = content_ + "\n";
-  if (!file.valid() ||
-      write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    Error failed{ErrorKind::kSystem,
-                 fmt::format("cannot write the key to a file in {}: {} ({} names another)",
-                             folder_.string(), std::strerror(errno), named_by_)};
+  if (!file.valid() || write(file.get(), content_.data(), content_.size()) !=
+                           static_cast<ssize_t>(content_.size())) {
+    Error failed{
+        ErrorKind::kSystem,
+        fmt::format("cannot write the key to a file in {}: {}{}", folder_.string(),
+                    std::strerror(errno),
+                    named_by_ == nullptr ? "" : fmt::format(" ({} names another)", named_by_))};
     if (file.valid()) unlink(name.c_str());
     return failed;
   }
@@ -54,8 +57,14 @@ KeyFile::~KeyFile() {
 }
 
 KeyFiles::KeyFiles(const std::string& key, const std::filesystem::path& folder)
-    : key(key, "IMPI_AUTH_KEY_FILE", folder),
-      secret(text_of("IMPISHIM_SECRET"), "IMPISHIM_SECRET_FILE", folder) {}
+    : key(key + "\n", "IMPI_AUTH_KEY_FILE", folder),
+      secret(text_of("IMPISHIM_SECRET") + "\n", "IMPISHIM_SECRET_FILE", folder),
+      folder(folder) {}
+
+Result<std::filesystem::path> KeyFiles::add(std::string content) {
+  others.emplace_back(std::move(content), nullptr, folder);
+  return others.back().path();
+}
 
 std::filesystem::path KeyFile::shared_folder() {
   if (const char* home = secure_getenv("HOME"); home != nullptr && access(home, W_OK | X_OK) == 0)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <list>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace impishim::launch {
 
 /// A file that only its owner can read (mode 0600). It is created at the first call of path() and
 /// removed by the destructor. If the user named a file in the variable `named_by`, that file is
-/// used and not removed.
+/// used and not removed; null: there is no such variable.
 class KeyFile {
  public:
   /// `folder` is the place of the file. Every node that reads the file must see that folder.
@@ -40,8 +41,12 @@ class KeyFile {
 /// The files for a job's key, and for the secret in IMPISHIM_SECRET.
 struct KeyFiles {
   KeyFiles(const std::string& key, const std::filesystem::path& folder);
+  /// Writes another file of such content, and returns its path. Fails with kSystem.
+  [[nodiscard]] Result<std::filesystem::path> add(std::string content);
   KeyFile key;
   KeyFile secret;
+  std::filesystem::path folder;
+  std::list<KeyFile> others;
 };
 
 }  // namespace impishim::launch

@@ -88,8 +88,6 @@ TEST(JobFile, EachErrorNamesFileLineCauseAndCure) {
               HasSubstr("job.toml:4: [[system]] has no key \"procs\"; it may have name, host"));
   EXPECT_THAT(error_of("[[system]]\nnp = 1\nprogram = \"a\"\nlauncher = \"ssh\"\n"),
               HasSubstr("job.toml:4: ssh reaches a machine"));
-  EXPECT_THAT(error_of("[[system]]\nnp = 1\nprogram = \"a\"\nlauncher = \"qsub\"\n"),
-              HasSubstr("job.toml:4: qsub returns before the processes run"));
   EXPECT_THAT(error_of("[[system]]\nnp = 1\nprogram = \"a\"\ntunnel = true\n"),
               HasSubstr("name the machine with host"));
   EXPECT_THAT(error_of("[[system]]\nnp = 1\nprogram = \"a\"\nbind-to = \"board\"\n"),
