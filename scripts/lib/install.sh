@@ -6,6 +6,7 @@ build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libc
 demo_packages=(netpipe-mpich2 openmpi-bin libopenmpi-dev)
 demo_darray_packages=(openmpi-bin libopenmpi-dev libpng-dev)
 test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2 nftables openssh-server openssh-client zsh
+                slurm-wlm slurmctld slurmd munge
                libscalapack-mpich-dev libscalapack-openmpi-dev libhdf5-mpich-dev libhdf5-openmpi-dev hdf5-tools
                libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py)
 # MPICH's test programs: apt-get source takes the tarball as it is.

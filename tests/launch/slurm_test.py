@@ -64,7 +64,7 @@ class SlurmTest(Case):
                 np=2,
                 more=by_srun
                 + f'directory = "{self.folder}"\nenvironment = {{A = "two words"}}\nppn = 2\n'
-                f'hosts = ["{self.cluster.host}"]\nbind-to = "none"\nmap-by = "node"\n',
+                f'hosts = ["{self.cluster.host}"]\nbind-to = "none"\nmap-by = "slot"\n',
             ),
         )
         run = self.expect(self.start("-label", "-file", file), 0)

@@ -150,7 +150,7 @@ void Rendezvous::give_to_relay(int id, Connection& connection, std::span<const s
 /// Fails with kTimeout if not all clients have joined in time. The clients have then been told.
 Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
   if (options_.timeout_ms < 0 || server_.all_joined() || Clock::now() < deadline) return {};
-  Error error{ErrorKind::kTimeout, fmt::format("not all clients came within {} s: {}",
+  Error error{ErrorKind::kTimeout, fmt::format("not all systems came within {} s: {}",
                                                options_.timeout_ms / 1000, server_.progress())};
   server_.give_up(error.text);
   act();

@@ -239,7 +239,7 @@ std::uint32_t StartupServer::joined_mask() const {
 }
 
 std::string StartupServer::progress() const {
-  std::string text = fmt::format("{} of {} clients have joined", joined(), clients_);
+  std::string text = fmt::format("{} of {} systems have joined", joined(), clients_);
   if (all_joined()) return text;
   std::vector<std::int32_t> missing;
   for (std::int32_t client = 0; client < clients_; ++client) {

@@ -105,7 +105,7 @@ class StartupServer {
   /// Returns bit I for each client I that has joined.
   [[nodiscard]] std::uint32_t joined_mask() const;
   [[nodiscard]] bool all_joined() const { return joined() == clients_; }
-  /// Returns a text such as "2 of 3 clients have joined; missing: 1".
+  /// Returns a text such as "2 of 3 systems have joined; missing: 1".
   [[nodiscard]] std::string progress() const;
   /// Returns true if every client has sent FINI, or is lost while the others went on.
   [[nodiscard]] bool finished() const { return finished_ + lost_ == clients_; }

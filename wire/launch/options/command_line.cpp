@@ -239,7 +239,7 @@ Result<bool> fill_alone(CommandLine& line, const ParsedOptions& options,
   }
   if (values.server == 0) return false;
   line.mode = CommandLine::Mode::kServer;
-  if (program) return usage("-server takes no program: the clients start it");
+  if (program) return usage("-server takes no program: the systems start it");
   line.clients = values.server;
   line.preference = values.auth;
   line.relay = values.relay;

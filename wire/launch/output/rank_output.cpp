@@ -126,7 +126,8 @@ bool hand_over_output(const RankOutputRequest& request) {
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!name || connect(socket.get(), reinterpret_cast<const sockaddr*>(&*name), sizeof(*name)) != 0)
     return false;
-  const Descriptor rank = open_rank_pipe();
+  // impirun reads no rank for which it has no use.
+  const Descriptor rank = request.label ? open_rank_pipe() : Descriptor();
   Passed passed{};
   passed.back() = rank.get();
   std::array<std::optional<Ends>, kTargets.size()> streams;
