@@ -8,6 +8,7 @@ import signal
 import tempfile
 
 from support import ARGUMENTS, Case, Server, impirun, main
+from run_system_test import LAUNCHER_VARIABLES
 
 NONE = {"IMPI_AUTH_NONE": "1"}
 OPEN_MPI = "openmpi" in ARGUMENTS.mpiexec
@@ -80,7 +81,8 @@ class OptionsTest(Case):
     def test_label_of_a_launcher_of_ones_own(self):
         with Server(1, **NONE) as server:
             words = [ARGUMENTS.mpiexec, "-n", "2", ARGUMENTS.program, "hello"]
-            run = self.start("-client", 0, server.address, "-label", "--", *words, **NONE)
+            variables = {**LAUNCHER_VARIABLES, **NONE}
+            run = self.start("-client", 0, server.address, "-label", "--", *words, **variables)
             self.expect(run, 0)
             self.expect(server, 0)
         self.assertEqual(labelled(run), ["[0:0] rank 0 of 2", "[0:1] rank 1 of 2"])
