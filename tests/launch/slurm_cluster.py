@@ -6,6 +6,7 @@ import contextlib
 import getpass
 import os
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -26,6 +27,8 @@ AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 CredType=cred/munge
 StateSaveLocation={folder}/state
+TmpFS={folder}/temporary
+FirstJobId={first_job}
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
@@ -81,7 +84,7 @@ class SlurmCluster:
         self.folder = pathlib.Path(
             self.resources.enter_context(tempfile.TemporaryDirectory(prefix="impirun-slurm-"))
         )
-        for name in ("state", "spool"):
+        for name in ("state", "spool", "temporary"):
             (self.folder / name).mkdir(mode=0o755)
         (self.folder / "key").write_bytes(os.urandom(1024))
         (self.folder / "key").chmod(0o600)
@@ -94,6 +97,8 @@ class SlurmCluster:
                 node_port=free_port(),
                 folder=self.folder,
                 processors=self.processors,
+                # Files of steps have names with the job's number; another test has other ones.
+                first_job=random.randrange(1, 1 << 24),
             ),
             encoding="utf-8",
         )

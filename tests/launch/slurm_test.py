@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from slurm_cluster import SlurmCluster, missing
-from support import ARGUMENTS, LONG, Case, Server, impirun, main
+from support import ARGUMENTS, LONG, Case, Run, Server, impirun, main
 
 OPEN_MPI = "openmpi" in ARGUMENTS.mpiexec
 # By what processes of this MPI find each other in a step of Slurm.
@@ -139,13 +139,19 @@ class SlurmTest(Case):
                 encoding="utf-8",
             )
             first = self.start("-client", 0, server.address, "-np", 1, ARGUMENTS.program, **NONE)
-            with_none = {**self.cluster.environment, **NONE}
-            self.cluster.environment = with_none
             out = self.folder / "out"
-            self.cluster.tool("sbatch", "--wait", f"--output={out}", "--ntasks=2", script)
+            submit = ["sbatch", "--wait", f"--output={out}", "--ntasks=2", script]
+            # Open MPI's launchers of one user share a folder, which one may remove from under
+            # another.
+            apart = {"OMPI_MCA_orte_tmpdir_base": str(self.folder / "batch")}
+            batch = self.resources.enter_context(
+                Run(*submit, **self.cluster.environment, **NONE, **apart)
+            )
+            status = batch.end()
+            lines = out.read_text(encoding="utf-8")
+            self.assertEqual(status, 0, f"{batch}\n{lines}\n{first}\n{server}")
             self.expect(first, 0)
             self.expect(server, 0)
-        lines = out.read_text(encoding="utf-8")
         for rank in (1, 2):
             self.assertIn(f"rank {rank} of 3", lines)
         self.await_no_jobs()
