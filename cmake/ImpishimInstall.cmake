@@ -10,6 +10,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tools)
 set(IMPISHIM_PYTHON_DIR lib/python CACHE STRING "Where the Python extension goes, below the prefix")
+set(IMPISHIM_ZSH_DIR share/zsh/site-functions CACHE STRING
+  "Where zsh's completion of impirun goes, below the prefix")
 
 # impirun looks for PREFIX/lib/impishim. Where libraries have another folder (lib64, Debian's
 # lib/<architecture>), this name leads there.

@@ -60,7 +60,12 @@ INNER = {
         "window": "base data topology message engine",
         "file": "base data topology message engine",
         "watch": "base monitor channel engine startup tls",
-        "launch": "base monitor watch packet channel tls topology connect port startup server",
+        "launch/options": "base topology",
+        "launch/output": "base startup",
+        "launch/plan": "base launch/options launch/output",
+        "launch/jobfile": "base topology launch/options",
+        "launch": "base monitor watch packet channel tls topology connect port startup server "
+        "launch/options launch/output launch/plan launch/jobfile",
     },
     "collectives": {
         "core": "",

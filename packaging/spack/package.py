@@ -30,6 +30,7 @@ class Impishim(CMakePackage):
     depends_on("python@3.9:", type=("build", "run"))
     depends_on("cli11", type="build")
     depends_on("nlohmann-json", type="build")
+    depends_on("tomlplusplus", type="build")
     depends_on("fmt@9:")
     depends_on("elfutils")
     depends_on("openssl@3:")

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the scripts: what Debian packages they need, and how missing ones are installed. Debian 12 is what is tested.
 
-build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libelf-dev libgtest-dev libgmock-dev
+build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libtomlplusplus-dev libelf-dev libgtest-dev libgmock-dev
                 pkg-config libfabric-dev libfabric-bin nlohmann-json3-dev libhdf5-dev libssl-dev libzstd-dev)
 demo_packages=(netpipe-mpich2 openmpi-bin libopenmpi-dev)
 demo_darray_packages=(openmpi-bin libopenmpi-dev libpng-dev)
-test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2 nftables
+test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2 nftables openssh-server openssh-client zsh
+                slurm-wlm slurmctld slurmd munge
                libscalapack-mpich-dev libscalapack-openmpi-dev libhdf5-mpich-dev libhdf5-openmpi-dev hdf5-tools
                libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py tmux)
 # MPICH's test programs: apt-get source takes the tarball as it is.

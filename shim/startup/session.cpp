@@ -32,6 +32,7 @@
 #include "wire/engine/engine.hpp"
 #include "wire/progress/progress_thread.hpp"
 #include "wire/startup/bootstrap.hpp"
+#include "wire/startup/rank_pipe.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/reconnect_time.hpp"
 
@@ -77,6 +78,7 @@ void start_engine(const JobSettings& settings, Job& job,
                   std::vector<wire::LocalChannel> local_channels) {
   set_log_name(fmt::format("impishim: rank {}", job.here), fmt::format("{}", job.here));
   set_log_place(job.client, job.here);
+  wire::tell_rank(job.here);
   const auto& clients = job.map.clients();
   wire::EngineOptions options;
   options.job = job.map.now();

@@ -80,7 +80,7 @@ class Verdicts(unittest.TestCase):
     def test_the_usual_rule(self):
         self.expect("passed", "", 0, " No Errors\n")
         self.expect("passed", "", 0, " No errors\nTest Passed\n\nFORTRAN STOP\n")
-        joining = "impirun: 1 of 2 clients have joined; missing: 0\n"
+        joining = "impirun: 1 of 2 systems have joined; missing: 0\n"
         self.expect("passed", "", 0, f"{joining} No Errors\n")
         self.expect("failed", "", 0, joining)
         self.expect("failed", "", 0, " No Errors\n Found 1 errors\n")

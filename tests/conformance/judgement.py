@@ -8,7 +8,7 @@ PASSED, REFUSED, FAILED, HUNG = "passed", "refused", "failed", "hung"
 NO_ERRORS = re.compile(r"\s*No [Ee]rrors\s*")
 # What may stand beside it.
 HARMLESS = re.compile(
-    r"\s*Test Passed\s*|.*FORTRAN STOP.*|impirun: \d+ of \d+ clients have joined.*|"
+    r"\s*Test Passed\s*|.*FORTRAN STOP.*|impirun: \d+ of \d+ systems have joined.*|"
 )
 # What this library says of a function that it does not support on a spanning object.
 REFUSAL = re.compile(

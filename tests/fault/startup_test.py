@@ -99,7 +99,7 @@ class Startup(Case):
             system = self.resources.enter_context(
                 inside(network.right, "-client", "3", address, "-np", "1", ARGUMENTS.program)
             )
-            server.await_line("err", "4 of 5 clients have joined")
+            server.await_line("err", "4 of 5 systems have joined")
             while lost[0].receive() != (WAITING, struct.pack(">III", 0, 5, 0b10000)):
                 pass
             # The system knows the server for one of ours, and for whom it waits.
@@ -107,7 +107,7 @@ class Startup(Case):
             network.cut()
             clients = [ClientInside(network.left, address).join_as(number) for number in (0, 1)]
             for _ in clients:
-                server.await_line("err", "4 of 5 clients have joined")
+                server.await_line("err", "4 of 5 systems have joined")
             self.assertIn(
                 f"the machine of client 0 at {lost[0].name} does not answer; {clients[0].name} takes its place",
                 server.err,
@@ -162,7 +162,7 @@ class Startup(Case):
         """A system that waits for another one ends, with a reason, when its server has gone."""
         server = self.resources.enter_context(Server(2, IMPI_AUTH_NONE=""))
         system = self.system(server, 0, "-np", 1, ARGUMENTS.program)
-        server.await_line("err", "1 of 2 clients have joined")
+        server.await_line("err", "1 of 2 systems have joined")
         os.kill(server.process.pid, signal.SIGKILL)
         self.assertNotEqual(system.end(), 0, system)
         self.assertIn("rendezvous server: it disconnected", system.err)

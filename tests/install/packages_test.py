@@ -67,7 +67,13 @@ def look_into(packages, mpis):
         # What dpkg-shlibdeps has found: the C library, and the MPI library with its version.
         expect(re.search(r"\blibc6 \(>= [\d.]+\)", needed), f"{name} depends on: {needed}")
         expect(re.search(rf"\blib{mpi}\d+ \(>= [^)]+\)", needed), f"{name} depends on: {needed}")
-    expect("/usr/bin/impirun" in contents["impishim"], "impirun is not in impishim")
+    for file in (
+        "bin/impirun",
+        "share/man/man1/impirun.1.gz",
+        "share/bash-completion/completions/impirun",
+        "share/zsh/vendor-completions/_impirun",
+    ):
+        expect(f"/usr/{file}" in contents["impishim"], f"/usr/{file} is not in impishim")
     development = contents["libimpishim-dev"]
     for file in (
         "/usr/include/impishim/impishim.h",

@@ -101,7 +101,7 @@ class LocalTest(Case):
 
     def test_who_has_joined_is_told_with_v(self):
         run = self.expect(self.start("-v", *sections((1, "lines", 1), (1, "lines", 1))), 0)
-        self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 clients have joined")
+        self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 systems have joined")
 
     def late_first_system(self, *options):
         """System 1 joins at once, system 0 when its input ends: when the descriptor that is
@@ -129,11 +129,11 @@ class LocalTest(Case):
     def test_who_has_joined_is_told_if_one_is_late(self):
         run, writer = self.late_first_system()
         self.assertEqual(
-            run.await_line("err", "impirun: "), "impirun: 1 of 2 clients have joined; missing: 0"
+            run.await_line("err", "impirun: "), "impirun: 1 of 2 systems have joined; missing: 0"
         )
         os.close(writer)
         self.expect(run, 0)
-        self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 clients have joined")
+        self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 systems have joined")
 
     def test_script_whose_program_needs_the_other_mpi(self):
         """impirun cannot know; the library refuses before it would crash."""

@@ -46,7 +46,7 @@ class ServerTest(Case):
         finish([self.client(server).join(0)])
         self.expect(server, 0)
         self.assertEqual(server.lines["out"], [server.address])
-        self.assertIn("1 of 1 clients have joined", server.err)
+        self.assertIn("1 of 1 systems have joined", server.err)
 
     def test_listens_on_the_port_asked_for(self):
         with socket.socket() as finder:
@@ -61,9 +61,9 @@ class ServerTest(Case):
         server = self.server(3)
         clients = []
         for number, line in (
-            (2, "1 of 3 clients have joined; missing: 0, 1"),
-            (0, "2 of 3 clients have joined; missing: 1"),
-            (1, "3 of 3 clients have joined"),
+            (2, "1 of 3 systems have joined; missing: 0, 1"),
+            (0, "2 of 3 systems have joined; missing: 1"),
+            (1, "3 of 3 systems have joined"),
         ):
             clients.append(self.client(server).join(number))
             self.assertEqual(server.await_line("err", "have joined"), f"impirun: {line}")
@@ -176,7 +176,7 @@ class ServerTest(Case):
     def test_timeout_names_who_is_missing(self):
         server = self.server(3, "-timeout", 1)
         waiting = self.client(server).join(1)
-        text = "not all clients came within 1 s: 1 of 3 clients have joined; missing: 0, 2"
+        text = "not all systems came within 1 s: 1 of 3 systems have joined; missing: 0, 2"
         self.assertEqual(waiting.reason(), text)
         self.expect(server, 1)
         self.assertEqual(server.lines["err"][-1], f"impirun: {text}")
@@ -208,7 +208,7 @@ class ServerTest(Case):
             self.assertEqual(client.answers(), {**expected, **odd} if number % 2 == 1 else expected)
             client.send(FINI)
         self.expect(server, 0)
-        self.assertIn("32 of 32 clients have joined", server.err)
+        self.assertIn("32 of 32 systems have joined", server.err)
 
     def test_garbage_disturbs_nobody(self):
         server = self.server(2)
@@ -300,7 +300,7 @@ class ServerTest(Case):
             Server(3, through=("prlimit", "--nofile=8:64"), IMPI_AUTH_NONE="")
         )
         clients = [self.client(server).join(0), self.client(server).join(1)]
-        server.await_line("err", "2 of 3 clients have joined")
+        server.await_line("err", "2 of 3 systems have joined")
         clients.append(self.client(server))
         server.await_line(
             "err", "cannot accept more connections: Too many open files; see ulimit -n"

@@ -25,6 +25,8 @@ LONG = 90
 parser = argparse.ArgumentParser()
 for option in ("--impirun", "--mpiexec", "--program", "--foreign-program"):
     parser.add_argument(option, required=True)
+parser.add_argument("--other-program", default="")
+parser.add_argument("--pages", default="")
 ARGUMENTS, REST = parser.parse_known_args()
 
 AUTH, IMPI, COLL, DONE, FINI, SAID = (
@@ -132,6 +134,13 @@ class Run:
 
 def impirun(*words, **environment):
     return Run(ARGUMENTS.impirun, *words, **environment)
+
+
+def free_port():
+    """A port of this machine that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Server(Run):

@@ -7,6 +7,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -313,6 +314,9 @@ Descriptor listening_at(SocketAddress& here) {
   const int on = 1;
   if (socket.valid() && here.port() != 0)
     setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  const int off = 0;
+  if (socket.valid() && here.family() == AF_INET6 && here.host() == HostId{})
+    setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   if (socket.valid() && bind(socket.get(), here.get(), here.size) == 0 &&
       listen(socket.get(), kBacklog) == 0 &&
       getsockname(socket.get(), here.get(), &here.size) == 0) {
@@ -321,6 +325,21 @@ Descriptor listening_at(SocketAddress& here) {
   const int error = errno;
   socket.reset();
   errno = error;
+  return socket;
+}
+
+Descriptor listening_everywhere(std::uint16_t& port) {
+  SocketAddress here;
+  auto* in6 = reinterpret_cast<sockaddr_in6*>(&here.storage);
+  in6->sin6_family = AF_INET6;
+  in6->sin6_port = htons(port);
+  here.size = sizeof(sockaddr_in6);
+  Descriptor socket = listening_at(here);
+  if (!socket.valid() && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) {
+    here = SocketAddress::of(HostId{}, port);
+    socket = listening_at(here);
+  }
+  if (socket.valid()) port = here.port();
   return socket;
 }
 

@@ -71,4 +71,8 @@ struct SocketAddress {
 /// kernel chose if it was 0. An invalid descriptor has its cause in errno.
 [[nodiscard]] Descriptor listening_at(SocketAddress& here);
 
+/// The same for every address of this machine. An IPv6 socket also accepts IPv4; if the kernel has
+/// no IPv6, the socket is for IPv4 only.
+[[nodiscard]] Descriptor listening_everywhere(std::uint16_t& port);
+
 }  // namespace impishim::wire

@@ -2,7 +2,6 @@
 #include "wire/connect/gateway_links.hpp"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -235,33 +234,17 @@ class Attempts {
 };
 
 /// Returns a socket that listens at `address`, or at every address of the machine if there is none.
-/// An IPv6 socket also accepts IPv4 if the machine has IPv6.
 Result<Descriptor> listening_socket(const std::optional<HostId>& address, std::uint16_t& port) {
-  std::vector<SocketAddress> candidates;
+  Descriptor listener;
   if (address) {
-    candidates.push_back(SocketAddress::of(*address, 0));
-  } else {
-    SocketAddress any6;
-    any6.storage.ss_family = AF_INET6;
-    any6.size = sizeof(sockaddr_in6);
-    SocketAddress any4;
-    any4.storage.ss_family = AF_INET;
-    any4.size = sizeof(sockaddr_in);
-    candidates = {any6, any4};
-  }
-  for (SocketAddress& here : candidates) {
-    Descriptor listener(socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!listener.valid()) continue;
-    const int both = 0;
-    if (here.family() == AF_INET6 && !address)
-      setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof(both));
-    if (bind(listener.get(), here.get(), here.size) != 0 || listen(listener.get(), 1024) != 0 ||
-        getsockname(listener.get(), here.get(), &here.size) != 0) {
-      continue;
-    }
+    SocketAddress here = SocketAddress::of(*address, 0);
+    listener = listening_at(here);
     port = here.port();
-    return listener;
+  } else {
+    port = 0;
+    listener = listening_everywhere(port);
   }
+  if (listener.valid()) return listener;
   return Error{ErrorKind::kConfiguration,
                fmt::format("a gateway cannot listen on {}: {}; set IMPISHIM_GATEWAY_ADDRESS to an "
                            "address of this machine",

@@ -33,11 +33,11 @@
 
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
-#include "wire/launch/hydra_exit_codes.hpp"
-#include "wire/launch/launch_plan.hpp"
-#include "wire/launch/output_forwarder.hpp"
-#include "wire/launch/rank_output.hpp"
-#include "wire/launch/scratch_folder.hpp"
+#include "wire/launch/output/hydra_exit_codes.hpp"
+#include "wire/launch/output/output_forwarder.hpp"
+#include "wire/launch/output/rank_output.hpp"
+#include "wire/launch/plan/launch_plan.hpp"
+#include "wire/launch/plan/scratch_folder.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -144,6 +144,17 @@ Result<void> Supervisor::fork_child(Child child, const std::function<void()>& bo
 }
 
 Result<void> Supervisor::start(const std::string& name, const LaunchPlan& plan, bool keeps_stdin) {
+  return start_launcher(name, plan, keeps_stdin, Descriptor(), {});
+}
+
+Result<void> Supervisor::start(const std::string& name, const LaunchPlan& plan, Descriptor input,
+                               OutputForwarder::LineFilter errors) {
+  return start_launcher(name, plan, false, input, std::move(errors));
+}
+
+Result<void> Supervisor::start_launcher(const std::string& name, const LaunchPlan& plan,
+                                        bool keeps_stdin, const Descriptor& input,
+                                        OutputForwarder::LineFilter errors) {
   std::vector<char*> words;
   for (const std::string& word : plan.words)
     words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
@@ -164,15 +175,21 @@ Result<void> Supervisor::start(const std::string& name, const LaunchPlan& plan, 
         return begin;
       };
     }
-    auto opened_out = output_.open(STDOUT_FILENO, std::move(filter));
+    OutputForwarder::Prefix prefix;
+    // A launcher with input of its own is an impirun on another machine, which labels its lines.
+    if (labels_ && !input.valid())
+      prefix = [text = fmt::format("[{}] ", plan.system)] { return text; };
+    auto opened_out = output_.open(STDOUT_FILENO, std::move(filter), prefix);
     if (!opened_out) return opened_out.error();
-    auto opened_err = output_.open(STDERR_FILENO);
+    auto opened_err = output_.open(STDERR_FILENO, std::move(errors), prefix);
     if (!opened_err) return opened_err.error();
     out = std::move(*opened_out);
     err = std::move(*opened_err);
   }
   return fork_child(std::move(child), [&] {
-    if (!keeps_stdin) {
+    if (input.valid()) {
+      dup2(input.get(), STDIN_FILENO);
+    } else if (!keeps_stdin) {
       const int nothing = open("/dev/null", O_RDONLY);
       if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     }
@@ -288,8 +305,11 @@ void Supervisor::read_signal() {
 /// If its reader is gone, the job is ended.
 void Supervisor::pass_on_output() {
   if (rank_output_) {
-    for (RankOutput::Stream& stream : rank_output_->take())
-      output_.add(std::move(stream.source), stream.target);
+    for (RankOutput::Stream& stream : rank_output_->take()) {
+      OutputForwarder::Prefix prefix;
+      if (labels_) prefix = [label = std::move(stream.label)] { return label->text(); };
+      output_.add(std::move(stream.source), stream.target, std::move(prefix));
+    }
   }
   output_.forward();
   if (!output_.failure() || output_status_ != 0) return;
@@ -313,15 +333,56 @@ void Supervisor::wait_for_event(int timeout_ms) {
   if (rank_output_) polled.push_back({rank_output_->descriptor(), POLLIN, 0});
   if (losses_ >= 0) polled.push_back({losses_, POLLIN, 0});
   output_.add_to(polled);
+  for (const Watched& each : watched_) polled.push_back({each.descriptor, each.events, 0});
+  timeout_ms = bounded(timeout_ms);
   const bool impatient =
       output_.holds_back() && (timeout_ms < 0 || timeout_ms > OutputForwarder::kPatienceMs);
   const int ready =
       poll(polled.data(), polled.size(), impatient ? OutputForwarder::kPatienceMs : timeout_ms);
   if (ready == 0 && output_.holds_back()) output_.flush();
+  end_if_late();
+  if (on_tick_ && Clock::now() >= next_tick_) next_tick_ = Clock::now() + on_tick_();
   if (ready <= 0) return;
   read_losses();
   pass_on_output();
   if (polled.front().revents != 0) read_signal();
+  call_watched(polled);
+}
+
+/// Calls the listeners of the watched descriptors, which stand at the end of `polled`.
+void Supervisor::call_watched(const std::vector<pollfd>& polled) {
+  const std::size_t first = polled.size() - watched_.size();
+  for (std::size_t i = watched_.size(); i-- > 0;) {
+    if (polled[first + i].revents == 0) continue;
+    const auto at = watched_.begin() + static_cast<std::ptrdiff_t>(i);
+    if (!at->listener()) watched_.erase(at);
+  }
+}
+
+/// Returns the time to wait, until the next tick or the end of the job's time at most.
+int Supervisor::bounded(int timeout_ms) const {
+  const auto until = [](Clock::time_point when) {
+    return static_cast<int>(std::max<std::int64_t>(
+        std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now()).count(), 0));
+  };
+  const auto smaller = [](int a, int b) { return a < 0 ? b : std::min(a, b); };
+  if (on_tick_) timeout_ms = smaller(timeout_ms, until(next_tick_));
+  if (deadline_) timeout_ms = smaller(timeout_ms, until(*deadline_));
+  return timeout_ms;
+}
+
+void Supervisor::end_if_late() {
+  if (!deadline_ || Clock::now() < *deadline_) return;
+  deadline_.reset();
+  log(LogArea::kStartup, LogLevel::kError,
+      "the job has not ended within {} s (-timeout); ending it", limit_s_);
+  end_job(kTimeoutStatus);
+}
+
+void Supervisor::end_job(int status) {
+  if (status_ == 0) status_ = status;
+  ending_ = true;
+  signal_rest(SIGTERM);
 }
 
 void Supervisor::signal_rest(int signal) {

@@ -2,7 +2,6 @@
 #include "wire/server/rendezvous.hpp"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -74,32 +73,6 @@ Result<HostId> served_address(const RendezvousOptions& options) {
   return address ? address : parse_address("127.0.0.1");
 }
 
-/// Returns an unbound socket for every address of this machine, or for loopback if `this_machine`,
-/// and stores the address to bind in `here`. An IPv6 socket also accepts IPv4; if the kernel has no
-/// IPv6, the socket is for IPv4 only.
-Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_t port) {
-  constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-  if (!this_machine) {
-    Descriptor both(socket(AF_INET6, kType, 0));
-    const int off = 0;
-    if (both.valid() && setsockopt(both.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) {
-      sockaddr_in6 any{};
-      any.sin6_family = AF_INET6;
-      any.sin6_port = htons(port);
-      std::memcpy(here.get(), &any, sizeof(any));
-      here.size = sizeof(any);
-      return both;
-    }
-  }
-  sockaddr_in any{};
-  any.sin_family = AF_INET;
-  any.sin_port = htons(port);
-  any.sin_addr.s_addr = htonl(this_machine ? INADDR_LOOPBACK : INADDR_ANY);
-  std::memcpy(here.get(), &any, sizeof(any));
-  here.size = sizeof(any);
-  return Descriptor(socket(AF_INET, kType, 0));
-}
-
 }  // namespace
 
 void Rendezvous::tell(const std::string& text) const {
@@ -120,23 +93,22 @@ Result<Rendezvous> Rendezvous::open(const RendezvousOptions& options) {
 }
 
 Result<void> Rendezvous::listen() {
-  const auto failed = [&](const char* call) {
-    return Error{ErrorKind::kSystem, fmt::format("cannot serve on port {}: {}: {}", options_.port,
-                                                 call, std::strerror(errno))};
-  };
   auto address = served_address(options_);
   if (!address) return address.error();
-  SocketAddress here;
-  listener_ = listening_socket(options_.this_machine, here, options_.port);
-  if (!listener_.valid()) return failed("socket");
-  const int on = 1;
-  if (setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0)
-    return failed("setsockopt");
-  if (bind(listener_.get(), here.get(), here.size) != 0) return failed("bind");
-  if (::listen(listener_.get(), SOMAXCONN) != 0) return failed("listen");
-  here.size = sizeof(here.storage);
-  if (getsockname(listener_.get(), here.get(), &here.size) != 0) return failed("getsockname");
-  address_ = address_text(*address, here.port());
+  auto port = options_.port;
+  if (options_.this_machine) {
+    auto loopback = parse_address("127.0.0.1");
+    if (!loopback) return loopback.error();
+    SocketAddress here = SocketAddress::of(*loopback, port);
+    listener_ = listening_at(here);
+    port = here.port();
+  } else {
+    listener_ = listening_everywhere(port);
+  }
+  if (!listener_.valid())
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot serve on port {}: {}", options_.port, std::strerror(errno))};
+  address_ = address_text(*address, port);
   server_.at(Clock::now());  // a client may be started as soon as the address is known
   if (options_.ended_clients >= 0) {
     auto added = poller_.add(options_.ended_clients, EPOLLIN, kEndedToken);
@@ -182,7 +154,7 @@ void Rendezvous::give_to_relay(int id, Connection& connection, std::span<const s
 /// Fails with kTimeout if not all clients have joined in time. The clients have then been told.
 Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
   if (options_.timeout_ms < 0 || server_.all_joined() || Clock::now() < deadline) return {};
-  Error error{ErrorKind::kTimeout, fmt::format("not all clients came within {} s: {}",
+  Error error{ErrorKind::kTimeout, fmt::format("not all systems came within {} s: {}",
                                                options_.timeout_ms / 1000, server_.progress())};
   server_.give_up(error.text);
   act();
@@ -192,7 +164,7 @@ Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
 /// Reports which clients have joined when kQuietMs have passed. Before that they are of no
 /// interest; afterwards every change is reported at once.
 void Rendezvous::speak_if_late() {
-  if (options_.verbose || server_.all_joined() ||
+  if (options_.verbose || options_.quiet || server_.all_joined() ||
       Clock::now() < started_ + std::chrono::milliseconds(kQuietMs))
     return;
   options_.verbose = true;
@@ -203,7 +175,7 @@ std::chrono::microseconds Rendezvous::time_to_next(Clock::time_point deadline) c
   using std::chrono::microseconds;
   auto next = server_.next_limit().value_or(Clock::time_point::max());
   if (options_.timeout_ms >= 0 && !server_.all_joined()) next = std::min(next, deadline);
-  if (!options_.verbose && !server_.all_joined())
+  if (!options_.verbose && !options_.quiet && !server_.all_joined())
     next = std::min(next, started_ + std::chrono::milliseconds(kQuietMs));
   if (!connections_.empty()) next = std::min(next, next_check_);
   if (accept_again_at_) next = std::min(next, *accept_again_at_);
@@ -465,6 +437,17 @@ void Rendezvous::act() {
     // All data for a connection is sent together.
     for (const int id : changed) write_to(id, connections_.at(id));
   }
+  report_joined();
+}
+
+/// Tells impirun who has joined. Once the job has begun, systems leave, which is no news.
+void Rendezvous::report_joined() {
+  const std::uint32_t mask = server_.joined_mask() | (server_.has_begun() ? reported_ : 0);
+  if (options_.joined_clients < 0 || mask == reported_) return;
+  reported_ = mask;
+  // A reader that is gone needs no report.
+  [[maybe_unused]] const auto sent =
+      send(options_.joined_clients, &mask, sizeof(mask), MSG_NOSIGNAL);
 }
 
 /// Executes one action. Returns true if there is something to write to the connection.

@@ -33,10 +33,14 @@ struct RendezvousOptions {
   /// true: report at once which clients have joined; false: only if joining takes longer than
   /// kQuietMs
   bool verbose = false;
+  bool quiet = false;   ///< true: never report which clients have joined
   bool relays = false;  ///< true: joins hosts that cannot connect to each other (relay_service.hpp)
   /// A socket; each byte read from it is the number of a client whose processes have ended, and
   /// each written to it that of a lost client without which the others go on; -1: none.
   int ended_clients = -1;
+  /// A descriptor to which the mask of the clients that have joined is written, 4 bytes in this
+  /// machine's order, whenever it has changed; -1: none.
+  int joined_clients = -1;
   std::string name = "impirun";  ///< before each report
   /// IMPISHIM_RECONNECT: seconds within which a client that was lost after startup may return;
   /// kReconnectAuto: only one of another machine.
@@ -113,6 +117,7 @@ class Rendezvous {
   void act();
   [[nodiscard]] bool carry_out(ServerAction& action);
   void say_goodbye();
+  void report_joined();
 
   RendezvousOptions options_;
   StartupServer server_;
@@ -123,6 +128,7 @@ class Rendezvous {
   std::optional<RelayService> relay_;
   std::map<int, Connection> connections_;
   Clock::time_point started_;
+  std::uint32_t reported_ = 0;  ///< what joined_clients has been told
   int next_id_ = 1;
   std::size_t probes_ = 0;  ///< number of connections with a running probe
   Clock::time_point next_check_;

@@ -244,8 +244,14 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
   }
 }
 
+std::uint32_t StartupServer::joined_mask() const {
+  std::uint32_t mask = 0;
+  for (const auto& [client, id] : by_client_) mask |= 1U << static_cast<unsigned>(client);
+  return mask;
+}
+
 std::string StartupServer::progress() const {
-  std::string text = fmt::format("{} of {} clients have joined", joined(), clients_);
+  std::string text = fmt::format("{} of {} systems have joined", joined(), clients_);
   if (all_joined()) return text;
   std::vector<std::int32_t> missing;
   for (std::int32_t client = 0; client < clients_; ++client) {

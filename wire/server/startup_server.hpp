@@ -101,8 +101,12 @@ class StartupServer {
 
   [[nodiscard]] std::vector<ServerAction> take_actions() { return std::exchange(actions_, {}); }
   [[nodiscard]] std::int32_t joined() const { return static_cast<std::int32_t>(by_client_.size()); }
+  /// Returns true once all clients have joined and the job has begun.
+  [[nodiscard]] bool has_begun() const { return begun_; }
+  /// Returns bit I for each client I that has joined.
+  [[nodiscard]] std::uint32_t joined_mask() const;
   [[nodiscard]] bool all_joined() const { return joined() == clients_; }
-  /// Returns a text such as "2 of 3 clients have joined; missing: 1".
+  /// Returns a text such as "2 of 3 systems have joined; missing: 1".
   [[nodiscard]] std::string progress() const;
   /// Returns true if every client has sent FINI, or is lost while the others went on.
   [[nodiscard]] bool finished() const { return finished_ + lost_ == clients_; }

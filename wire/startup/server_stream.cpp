@@ -119,11 +119,11 @@ std::string ServerStream::awaited() const {
       notice_ && notice_->joined == (phase_ == Phase::kLabels) && notice_->missing != 0;
   if (phase_ == Phase::kJoining) {
     return known ? describe_missing(*notice_)
-                 : fmt::format("the rendezvous server at {} to say that all clients have joined",
+                 : fmt::format("the rendezvous server at {} to say that all systems have joined",
                                server_);
   }
   return known ? fmt::format("what {} announces", describe_missing(*notice_))
-               : fmt::format("the rendezvous server at {} to pass on what the clients announce",
+               : fmt::format("the rendezvous server at {} to pass on what the systems announce",
                              server_);
 }
 

@@ -8,16 +8,13 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
@@ -41,47 +38,6 @@ constexpr std::chrono::seconds kInterval{1};
 int complain(const Error& error, int status) {
   fmt::print(stderr, "impirun: {}\n", error.text);
   return status;
-}
-
-/// Returns true if the word is this option, with one dash or two.
-bool is_option(std::string_view word, std::string_view name) {
-  if (!word.starts_with('-')) return false;
-  word.remove_prefix(word.starts_with("--") ? 2 : 1);
-  return word == name;
-}
-
-enum class Form : std::uint8_t { kWhy, kTop, kMetrics };
-
-std::optional<Form> form_of(std::string_view word) {
-  if (is_option(word, "why")) return Form::kWhy;
-  if (is_option(word, "top")) return Form::kTop;
-  if (is_option(word, "metrics")) return Form::kMetrics;
-  return std::nullopt;
-}
-
-struct WatchOptions {
-  Form form = Form::kWhy;
-  std::string server;
-  bool json = false;
-  bool once = false;
-};
-
-Result<WatchOptions> read_options(const std::vector<std::string>& words) {
-  const auto bad = [](const std::string& what) {
-    return Error{ErrorKind::kConfiguration, what + "; see impirun -help"};
-  };
-  if (words.size() < 2) return bad(fmt::format("{} needs the server's address:port", words[0]));
-  auto parts = split_address_and_port(words[1]);
-  if (!parts) return parts.error();
-  WatchOptions options{form_of(words[0]).value_or(Form::kWhy), words[1]};
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    const bool once = options.form == Form::kTop && is_option(words[i], "once");
-    if (!once && (options.form == Form::kMetrics || !is_option(words[i], "json")))
-      return bad(fmt::format("{} does not go with {}", words[i], words[0]));
-    (once ? options.once : options.json) = true;
-  }
-  if (options.form == Form::kTop && options.json && !options.once) return bad("-json needs -once");
-  return options;
 }
 
 int print_all(const std::string& text) {
@@ -179,17 +135,22 @@ int run_metrics(MonitorSession session) {
 
 }  // namespace
 
-std::optional<int> run_watch_command(const std::vector<std::string>& words) {
-  if (words.empty() || !form_of(words[0])) return std::nullopt;
-  auto options = read_options(words);
-  if (!options) return complain(options.error(), kUsage);
+int run_watch_command(const WatchOptions& options) {
+  auto address = split_address_and_port(options.server);
+  if (!address) return complain(address.error(), kUsage);
   auto methods = AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsage);
-  MonitorSession session(options->server, *methods);
-  if (options->form == Form::kWhy) return run_why(*options, std::move(session));
-  if (options->form == Form::kMetrics) return run_metrics(std::move(session));
-  return options->once ? run_top_once(*options, std::move(session))
-                       : run_top(*options, std::move(session));
+  MonitorSession session(options.server, *methods);
+  switch (options.form) {
+    case WatchForm::kWhy:
+      return run_why(options, std::move(session));
+    case WatchForm::kMetrics:
+      return run_metrics(std::move(session));
+    case WatchForm::kTop:
+      break;
+  }
+  return options.once ? run_top_once(options, std::move(session))
+                      : run_top(options, std::move(session));
 }
 
 }  // namespace impishim::wire

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The forms of impirun that look into a running job: -why and -top.
+/// The forms of impirun that look into a running job: -why, -top and -metrics.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
-#include <vector>
 
 namespace impishim::wire {
 
 /// Exit status of `impirun -why` for a job in which something cannot end.
 constexpr int kStuckStatus = 3;
 
-/// Runs the form that the words of the command line ask for, and prints to standard output. Returns
-/// the exit status: 0; 1 if the job cannot be asked; 2 for wrong words; kStuckStatus. Returns
-/// nothing if the words ask for another form.
-[[nodiscard]] std::optional<int> run_watch_command(const std::vector<std::string>& words);
+enum class WatchForm : std::uint8_t { kWhy, kTop, kMetrics };
+
+struct WatchOptions {
+  WatchForm form = WatchForm::kWhy;
+  std::string server;  ///< address:port of the job's rendezvous server
+  bool json = false;   ///< of kWhy, and of kTop with `once`
+  bool once = false;   ///< kTop: print the rates of one interval, and end
+};
+
+/// Runs a form, and prints to standard output. Returns the exit status: 0; 1 if the job cannot be
+/// asked; 2 for wrong settings; kStuckStatus.
+[[nodiscard]] int run_watch_command(const WatchOptions& options);
 
 }  // namespace impishim::wire

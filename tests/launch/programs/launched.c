@@ -4,14 +4,16 @@
 //   status S       finalizes and returns S
 //   exit_early S   returns S without having called MPI at all
 //   raise S        ends by signal S when all ranks are there
-//   wait           prints "ready" when all ranks are there, then receives a message that nobody
-//   sends echo           rank 0 prints what it reads from standard input, line by line; the others
-//   wait for it lines N        prints N lines, each at once
+//   wait           prints "ready" when all ranks are there, then receives what nobody sends
+//   echo           rank 0 prints what it reads from standard input; the others wait for it
+//   lines N        prints N lines, each at once
+//   show NAME...   prints the rank, the working directory and the values of variables
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void hello(int rank, int size, int argc, char** argv) {
   char line[512];
@@ -20,6 +22,19 @@ static void hello(int rank, int size, int argc, char** argv) {
     used += snprintf(line + used, sizeof(line) - (size_t)used, " [%s]", argv[i]);
   printf("%s\n", line);
   fprintf(stderr, "error output of rank %d\n", rank);
+}
+
+static void show(int rank, int argc, char** argv) {
+  char line[1024];
+  char directory[512];
+  int used = snprintf(line, sizeof(line), "rank %d in %s", rank,
+                      getcwd(directory, sizeof(directory)) == NULL ? "?" : directory);
+  for (int i = 2; i < argc && used < (int)sizeof(line); ++i) {
+    const char* value = getenv(argv[i]);
+    used += snprintf(line + used, sizeof(line) - (size_t)used, " %s=%s", argv[i],
+                     value == NULL ? "(not set)" : value);
+  }
+  printf("%s\n", line);
 }
 
 static void echo(void) {
@@ -47,6 +62,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (strcmp(what, "hello") == 0) hello(rank, size, argc, argv);
+  if (strcmp(what, "show") == 0) show(rank, argc, argv);
   if (strcmp(what, "echo") == 0 && rank == 0) echo();
   if (strcmp(what, "lines") == 0) {
     MPI_Barrier(MPI_COMM_WORLD);

@@ -47,7 +47,7 @@ TEST(EndedLaunch, EndsTheWaitingOfOthersAtOnce) {
   EXPECT_EQ(report(driven, 2, {1, 0}), true);
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->text,
-            "client 1 ended before it had joined; 1 of 2 clients have joined; missing: 1");
+            "client 1 ended before it had joined; 1 of 2 systems have joined; missing: 1");
   expect_turned_away(driven, 1, "client 1 ended before it had joined");
 }
 

@@ -59,7 +59,7 @@ TEST(StartupServer, KeyFollowsUnframedAndGetsNoAnswer) {
     expected.insert(expected.end(), size.begin(), size.end());
     return expected;
   }());
-  EXPECT_THAT(driven.told(), ElementsAre("1 of 1 clients have joined"));
+  EXPECT_THAT(driven.told(), ElementsAre("1 of 1 systems have joined"));
 }
 
 TEST(StartupServer, WrongKeyIsTurnedAway) {
@@ -90,7 +90,7 @@ TEST(StartupServer, WarnsOfNoneWithTheAddress) {
   driven.say(4, auth(1));
   driven.say(4, impi(0));
   EXPECT_THAT(driven.told(), ElementsAre("Warning: peer 4 has authenticated with IMPI_AUTH_NONE.",
-                                         "1 of 1 clients have joined"));
+                                         "1 of 1 systems have joined"));
 }
 
 TEST(StartupServer, AuthComesFirst) {
@@ -116,7 +116,7 @@ TEST(StartupServer, ClientsJoinInAnyOrderAndHearTogether) {
   driven.join(11, 0);
   EXPECT_TRUE(driven.nothing_for(10));
   EXPECT_FALSE(driven.server.all_joined());
-  EXPECT_EQ(driven.server.progress(), "2 of 3 clients have joined; missing: 1");
+  EXPECT_EQ(driven.server.progress(), "2 of 3 systems have joined; missing: 1");
   driven.join(12, 1);
   EXPECT_TRUE(driven.server.all_joined());
   for (const int connection : {10, 11, 12}) {
@@ -272,7 +272,7 @@ TEST(StartupServer, ClientThatEndedCannotBeWaitedFor) {
   driven.join(1, 2);
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->text,
-            "client 1 ended before it had joined; 1 of 3 clients have joined; missing: 0, 1");
+            "client 1 ended before it had joined; 1 of 3 systems have joined; missing: 0, 1");
   expect_turned_away(driven, 1, "client 1 ended before it had joined");
 }
 

@@ -109,7 +109,7 @@ TEST(ServerStream, SaysForWhomItWaits) {
     static_cast<void>(peer.receive(12));
     printed.await("waiting for the rendezvous server at 127.0.0.1:");
     peer.send(bytes_of(kAuthNone, 0));
-    printed.await("to say that all clients have joined, 0 s\n");
+    printed.await("to say that all systems have joined, 0 s\n");
     peer.send(command(StartupCommand::kHello) +
               encode_waiting({.joined = false, .clients = 4, .missing = 0b1010}));
     printed.await("waiting for clients 1, 3 of 4, 0 s\n");
@@ -119,7 +119,7 @@ TEST(ServerStream, SaysForWhomItWaits) {
     printed.await("rendezvous server: \\x1b[1msomething else\n");
     peer.send(impi(4));
     static_cast<void>(peer.receive_until(command(StartupCommand::kDone)));
-    printed.await("to pass on what the clients announce, 0 s\n");
+    printed.await("to pass on what the systems announce, 0 s\n");
     peer.send(encode_waiting({.joined = true, .clients = 4, .missing = 0b0001}));
     printed.await("waiting for what client 0 of 4 announces, 0 s\n");
   });
