@@ -55,7 +55,8 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
-        "launch": "base packet channel tls topology connect port startup",
+        "check": "base data packet channel tls topology connect reconnect startup",
+        "launch": "base packet channel tls topology connect port startup check",
     },
     "collectives": {
         "core": "",

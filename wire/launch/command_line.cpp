@@ -115,6 +115,7 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "  impirun -server N [-port P] [-relay] [-auth list] [-timeout S]\n"
       "  impirun -client I address:port -np N program args...\n"
       "  impirun -client I address:port -- launcher args... program args...\n"
+      "  impirun -check address:port -client I    (finds out if a job can run; -check -help)\n"
       "  impirun -np 2 ./a : -np 2 ./b          (all on this machine, a system each)\n"
       "  impirun -systems K -n N program args...  (N processes, split over K systems on this "
       "machine)\n"

@@ -31,6 +31,7 @@
 #include "wire/base/secret.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/check/check.hpp"
 #include "wire/launch/command_line.hpp"
 #include "wire/launch/key_file.hpp"
 #include "wire/launch/launch_plan.hpp"
@@ -319,6 +320,7 @@ int run_rank(std::vector<std::string> words) {
 
 int run(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[0] == kRankOutputOption) return run_rank(words);
+  if (check::is_check(words)) return check::run_check(words, IMPISHIM_VERSION);
   auto line = parse_command_line(words);
   if (!line) return complain(line.error(), kUsageStatus);
   switch (line->mode) {
