@@ -12,6 +12,14 @@ from collections.abc import Callable
 
 from harness import fail
 
+VARIABLES = {
+    "OMP_NUM_THREADS": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    # Open MPI's one-sided component over UCX does not run over plain TCP.
+    "OMPI_MCA_osc": "^ucx",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
 LIBRARY = "openmpi"
 SCALAPACK = pathlib.Path("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests")
 LAMMPS = pathlib.Path("/usr/share/lammps/examples")

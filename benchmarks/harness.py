@@ -189,6 +189,20 @@ def rounds_parser(doc, rounds):
     return parser
 
 
+def begin(parser, unit=""):
+    """Parses the options of rounds_parser(), joins the scheduling group, and prints the first line.
+    Returns the options, the machine's description, the rounds, and when the measurement began."""
+    arguments = parser.parse_args()
+    arguments.build = arguments.build.resolve()
+    machine = describe_machine()
+    enter_scheduling_group(machine)
+    rounds = 3 if arguments.quick else arguments.rounds
+    print(
+        f"{machine['processor']}, {os.cpu_count()} processors; medians of {rounds} rounds{unit}\n"
+    )
+    return arguments, machine, rounds, time.monotonic()
+
+
 def report(title, output, machine, rounds, started, rows, goals=None):
     """Writes what has been measured since `started` as JSON to the file `output`, and prints how
     many of the goals, or of the rows if there are none, pass."""

@@ -14,7 +14,7 @@ import statistics
 import tempfile
 import time
 
-from applications import APPLICATIONS
+from applications import APPLICATIONS, VARIABLES
 from harness import (
     describe_machine,
     enter_scheduling_group,
@@ -30,14 +30,6 @@ GOAL_MEDIAN = 1.0
 TOLERANCE = 1.05
 TIME = "seconds"
 NATIVE, TCP, JOINED = "native", "native, TCP", "joined"
-VARIABLES = {
-    "OMP_NUM_THREADS": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    # Open MPI's one-sided component over UCX does not run over plain TCP.
-    "OMPI_MCA_osc": "^ucx",
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-}
 
 
 def launchers(build, ranks, command):

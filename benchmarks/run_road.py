@@ -7,17 +7,21 @@ Runs with and without them take turns, round after round; a row's figure is the 
 rounds' differences or ratios. Ends with the cause if a run fails.
 
 Where network namespaces can be made, also what gets through a road of 1 Gbit/s (tbf) whose round
-trip is 50 ms (by IMPISHIM_TEST_DELAY_MS, which delays what has arrived: TCP itself sees no delay), and
-what two roads carry together (IMPISHIM_STREAMS), one of them of another rate.
+trip is 50 ms (by IMPISHIM_TEST_DELAY_MS, which delays what has arrived: TCP itself sees no delay),
+what two roads carry together (IMPISHIM_STREAMS), one of them of another rate, and what gets through a
+cable that delays and loses frames (long_cable: TCP sees it all), beside one TCP connection of iperf3;
+what IMPISHIM_COMPRESSION brings for numbers over 1 Gbit/s, and costs 8 B on loopback; and what the
+relay of the rendezvous server costs where firewalls let neither system connect.
 """
 
 import os
+import shutil
 import statistics
-import subprocess
-import time
 
-from harness import describe_machine, enter_scheduling_group, fail, report, rounds_parser, run
+from harness import begin, fail, report, rounds_parser, run
+from roads import DELAY_MS, LARGE, FreeRoad, LongCable, ThinRoad, cross, join_over
 
+MPIS = ("mpich", "openmpi")
 SHORT, LONG = 8, 8 << 20
 TOLERANCE = 1.05
 # What is compared with plain connections: the variables, and the goals, microseconds more and the
@@ -29,13 +33,22 @@ WAYS = {
 BATCH_US, BATCHES = "20000", "21"
 
 
-def measure(build, mpi, variables):
+def pair_of_ranks(build, mpi):
     program = build / "tests/programs" / f"bench_point_to_point_{mpi}"
-    words = [program, f"{SHORT},{LONG}", BATCH_US, BATCHES]
+    return ["-np", "1", program, f"{SHORT},{LONG}", BATCH_US, BATCHES]
+
+
+def measure(build, mpi, variables):
+    words = pair_of_ranks(build, mpi)
     out, shown = run(
-        [build / "bin/impirun", "-np", "1", *words, ":", "-np", "1", *words],
+        [build / "bin/impirun", *words, ":", *words],
         {"OMPI_MCA_mpi_yield_when_idle": "1", **variables},
     )
+    return times_in(out, shown)
+
+
+def times_in(out, shown):
+    """Half a round trip in us and the stream's MB/s, as the program has printed them."""
     found = {}
     for line in out.splitlines():
         words = line.split()
@@ -100,100 +113,12 @@ def rows_of(mpi, way, pairs):
     ]
 
 
-class ThinRoad:
-    """Two network namespaces with cables between them, one for each rate in Mbit/s."""
-
-    RATE = 1e9 / 8  # bytes per second, of the first cable
-    FAR = "10.97.0.1"
-
-    def __init__(self, rates=(1000,)):
-        self.ends = [f"impishim-road-{side}-{os.getpid()}" for side in "ab"]
-        self.rates = rates
-
-    def command(self, *words):
-        subprocess.run(words, check=True, capture_output=True, text=True)
-
-    def __enter__(self):
-        try:
-            for end in self.ends:
-                self.command("ip", "netns", "add", end)
-            for cable, rate in enumerate(self.rates):
-                self.lay(cable, rate)
-        except (OSError, subprocess.CalledProcessError) as error:
-            self.__exit__()
-            return getattr(error, "stderr", None) or str(error)
-        return None
-
-    def lay(self, cable, rate):
-        one, other = self.ends
-        name = f"cable{cable}"
-        ends = ("link", "add", name, "netns", one, "type", "veth", "peer")
-        self.command("ip", *ends, "name", name, "netns", other)
-        for number, end in enumerate(self.ends, 1):
-            address = f"10.{97 + cable}.0.{number}/24"
-            self.command("ip", "-n", end, "address", "add", address, "dev", name)
-            for device in ("lo", name):
-                self.command("ip", "-n", end, "link", "set", device, "up")
-            # A queue of 5 ms, as a switch has.
-            shape = ("tbf", "rate", f"{rate}mbit", "burst", "128kb", "latency", "5ms")
-            self.command("tc", "-n", end, "qdisc", "add", "dev", name, "root", *shape)
-
-    def addresses(self, end):
-        return ",".join(f"10.{97 + cable}.0.{end + 1}" for cable in range(len(self.rates)))
-
-    def __exit__(self, *_):
-        for end in self.ends:
-            subprocess.run(["ip", "netns", "delete", end], check=False, capture_output=True)
-
-    def inside(self, end, *words):
-        return ["ip", "netns", "exec", self.ends[end], *map(str, words)]
-
-
-LARGE = 512 << 20
-DELAY_MS = 25
 ONE_GOAL, BESIDE_GOAL, ENCRYPTED_GOAL = 0.9, 1.2, 0.99
-# Rates of two roads that are used together, in Mbit/s, and the share of their sum, of which the
-# headers of TCP and Ethernet take 0.05.
-PAIRS = {(500, 500): 0.9, (1000, 100): 0.9}
-
-
-def cross(road, build, mpi, variables, rounds):
-    """The figures of long_road over the road, by name."""
-    program = build / "tests/programs" / f"bench_long_road_{mpi}"
-    environment = {
-        **os.environ,
-        "IMPI_AUTH_KEY": "77",
-        "IMPISHIM_TEST_DELAY_MS": str(DELAY_MS),
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        **variables,
-    }
-    server = subprocess.Popen(
-        road.inside(0, build / "bin/impirun", "-server", "2", "-port", "5999"),
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    server.stdout.readline()
-    ends = [
-        subprocess.Popen(
-            road.inside(
-                end,
-                *(build / "bin/impirun", "-client", end, f"{road.FAR}:5999", "-np", "2"),
-                *(program, LARGE, rounds),
-            ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**environment, "IMPISHIM_HOST_ADDRESS": road.addresses(end)},
-        )
-        for end in (0, 1)
-    ]
-    said = [end.communicate(timeout=600) for end in ends]
-    server.communicate(timeout=60)
-    if any(end.returncode != 0 for end in (*ends, server)):
-        fail(f"the road: {said}")
-    words = " ".join(out for out, _ in said).split()
-    return {name: float(value) for name, value in zip(words[::2], words[1::2])}
+# Rates of two roads that are used together, in Mbit/s, and the share of what one message gets over
+# each of them alone, added up.
+PAIRS = {(500, 500): 0.95, (1000, 100): 0.95}
+# Bytes of a message for each Mbit/s.
+BYTES_PER_RATE = LARGE // 1000
 
 
 def thin_rows(build, mpi, rounds):
@@ -235,50 +160,109 @@ def thin_rows(build, mpi, rounds):
     return rows
 
 
+def cross_pair(build, mpi, rounds, rates):
+    """What one message gets over roads of these rates, in bytes/s, or the reason why it gets nothing."""
+    road = ThinRoad(rates)
+    refused = road.__enter__()
+    if refused is not None:
+        return refused
+    variables = {"IMPISHIM_TLS": "off", "IMPISHIM_STREAMS": str(len(rates))}
+    variables["IMPISHIM_TEST_DELAY_MS"] = "0"
+    try:
+        return cross(road, build, mpi, variables, rounds, sum(rates) * BYTES_PER_RATE)["one"]
+    finally:
+        road.__exit__()
+
+
 def pair_rows(build, mpi, rounds):
     """The rows of two roads at once, or the reason why there are none."""
     rows = []
     for rates, goal in PAIRS.items():
-        road = ThinRoad(rates)
-        refused = road.__enter__()
-        if refused is not None:
-            return refused
-        try:
-            variables = {"IMPISHIM_TLS": "off", "IMPISHIM_STREAMS": "2"}
-            variables["IMPISHIM_TEST_DELAY_MS"] = "0"
-            found = cross(road, build, mpi, variables, rounds)
-        finally:
-            road.__exit__()
-        figure = found["one"] / (sum(rates) * 1e6 / 8)
-        verdict = "pass" if figure * TOLERANCE >= goal else "short"
-        name = (
-            f"{mpi}: one message of 512 MiB over {rates[0]} + {rates[1]} Mbit/s, share of the sum"
-        )
+        found = [cross_pair(build, mpi, rounds, each) for each in (rates, rates[:1], rates[1:])]
+        refused = [each for each in found if isinstance(each, str)]
+        if refused:
+            return refused[0]
+        together, *alone = found
+        figure = together / sum(alone)
+        name = f"{mpi}: one message over {rates[0]} + {rates[1]} Mbit/s, share of both alone"
         rows.append(
             {
                 "group": "pair",
                 "name": name,
                 "figure": figure,
                 "goal": goal,
-                "verdict": verdict,
-                "found": found,
+                "verdict": "pass" if figure * TOLERANCE >= goal else "short",
+                "found": {"together": together, "alone": alone},
             }
         )
     return rows
 
 
-def main():
-    parser = rounds_parser(__doc__, 9)
-    arguments = parser.parse_args()
-    build = arguments.build.resolve()
-    machine = describe_machine()
-    enter_scheduling_group(machine)
-    started = time.monotonic()
-    rounds = 3 if arguments.quick else arguments.rounds
-    rows = []
-    print(f"{machine['processor']}, {os.cpu_count()} processors; medians of {rounds} rounds\n")
+# Over the cable: frames lost, bytes of a message, congestion control, IMPISHIM_STREAMS, and the goals:
+# shares of the rate, or times what one TCP connection with cubic carries there.
+LOSS = 0.001
+CROSSINGS = [
+    (0, LARGE, "cubic", "1", None),
+    (0, LARGE, "cubic", "8", None),
+    (0, LARGE, "bbr", "1", None),
+    (LOSS, 64 << 20, "cubic", "1", None),
+    (LOSS, 64 << 20, "cubic", "auto", 4),
+    (LOSS, 64 << 20, "bbr", "1", 4),
+    (LOSS, 64 << 20, "bbr", "auto", 4),
+]
+
+
+def cable_row(build, mpi, rounds, plain, crossing):
+    loss, large, congestion, streams, goal = crossing
+    road = LongCable(build, loss)
+    refused = road.__enter__()
+    if refused is not None:
+        return refused
+    variables = {
+        "IMPISHIM_TLS": "off",
+        "IMPISHIM_STREAMS": streams,
+        "IMPISHIM_CONGESTION": congestion,
+        "IMPISHIM_TEST_DELAY_MS": "0",
+    }
+    try:
+        if loss not in plain:
+            plain[loss] = road.plain_tcp("cubic")
+        found = cross(road, build, mpi, variables, rounds, large)
+    finally:
+        road.__exit__()
+    figure = found["one"] / plain[loss]
+    passes = goal is None or figure * TOLERANCE >= goal
+    return {
+        "group": "cable",
+        "name": f"{mpi}: {large >> 20} MiB, {loss:.1%} lost, {congestion}, streams {streams}",
+        "figure": figure,
+        "goal": goal,
+        "verdict": "no goal" if goal is None else "pass" if passes else "short",
+        "plain": plain[loss],
+        "found": found,
+    }
+
+
+def print_cable_rows(build, mpi, rounds, plain, rows):
+    """Prints and keeps the rows of the long cable. Returns why there are none, or None."""
+    for crossing in CROSSINGS:
+        each = cable_row(build, mpi, rounds, plain, crossing)
+        if isinstance(each, str):
+            return each
+        rows.append(each)
+        found = each["found"]
+        print(
+            f"  {each['name']:<54}{found['one'] / 1e6:>7.1f}{found['eight'] / 1e6:>7.1f}"
+            f"{each['plain'] / 1e6:>8.1f}{each['figure']:>8.2f}{each['goal'] or '':>6}"
+            f"{found['beside'] * 1e3 / DELAY_MS:>7.2f} {each['verdict']}",
+            flush=True,
+        )
+    return None
+
+
+def run_loopback(build, rounds, rows):
     print(f"{'':<54}{'so':>10}{'plain':>10}{'figure':>8}{'goal':>7}")
-    for mpi in ("mpich", "openmpi"):
+    for mpi in MPIS:
         for way, pairs in take_turns(build, mpi, rounds).items():
             for each in rows_of(mpi, way, pairs):
                 rows.append(each)
@@ -287,19 +271,172 @@ def main():
                     f"{each['figure']:>8.2f}{each['goal']:>7.2f} {each['verdict']}",
                     flush=True,
                 )
+
+
+def run_thin(build, rows):
     print(f"\n1 Gbit/s, round trip {2 * DELAY_MS} ms; each figure the median of 3 in one run\n")
-    for mpi in ("mpich", "openmpi"):
+    for mpi in MPIS:
         thin = thin_rows(build, mpi, 3)
         pairs = thin if isinstance(thin, str) else pair_rows(build, mpi, 3)
         if isinstance(pairs, str):
             print(f"  not measured: no namespaces or no tbf here: {pairs.strip()}")
-            break
+            return
         for each in (*thin, *pairs):
             rows.append(each)
             print(
                 f"  {each['name']:<64}{each['figure']:>8.3f}{each['goal']:>7.2f} {each['verdict']}",
                 flush=True,
             )
+
+
+def run_cable(build, rows):
+    print(
+        f"\nA cable of 1 Gbit/s, round trip {2 * DELAY_MS} ms, which TCP sees; MB/s of one message, of"
+        "\neight at once, and of iperf3 with one connection and cubic; their ratio; its goal; 8 B"
+        "\nbeside a long message, of the delay; each the median of 3 in one run\n"
+    )
+    plain = {}
+    for mpi in MPIS:
+        reason = "iperf3 is not installed" if shutil.which("iperf3") is None else None
+        reason = reason or print_cable_rows(build, mpi, 3, plain, rows)
+        if reason:
+            print(f"  not measured: {reason.strip()}")
+            return
+
+
+def cross_free(build, mpi, closed):
+    """The times of a pair of ranks over a cable, with firewalls and the relay if it is `closed`, or
+    the reason why there are none."""
+    road = FreeRoad(closed)
+    refused = road.__enter__()
+    if refused is not None:
+        return refused
+    try:
+        words = ("-relay",) if closed else ()
+        said = join_over(road, build, pair_of_ranks(build, mpi), {"IMPISHIM_TLS": "off"}, words)
+    finally:
+        road.__exit__()
+    if closed and "only through the relay" not in "".join(err for _, err in said):
+        fail(f"the systems did not use the relay: {said}")
+    return times_in("".join(out for out, _ in said), "bench_point_to_point over a cable")
+
+
+def run_relay(build, rounds, rows):
+    print(
+        "\nTwo systems that reach only the server, through its relay, and without firewalls\n\n"
+        f"{'':<54}{'relay':>10}{'direct':>10}{'ratio':>8}"
+    )
+    for mpi in MPIS:
+        found = {False: [], True: []}
+        for turn in range(rounds):
+            for closed in (turn % 2 == 0, turn % 2 != 0):
+                times = cross_free(build, mpi, closed)
+                if isinstance(times, str):
+                    print(f"  not measured: no namespaces or no nftables here: {times.strip()}")
+                    return
+                found[closed].append(times)
+        for index, name in enumerate(("8 B half round trip, us", "8 MiB stream, MB/s")):
+            relayed, direct = ([each[index] for each in found[way]] for way in (True, False))
+            figure = statistics.median(one / other for one, other in zip(relayed, direct))
+            rows.append(
+                {
+                    "group": "relay",
+                    "name": f"{mpi}: {name}",
+                    "figure": figure,
+                    "verdict": "no goal",
+                    "found": found,
+                }
+            )
+            print(
+                f"  {mpi + ': ' + name:<52}{statistics.median(relayed):>10.2f}"
+                f"{statistics.median(direct):>10.2f}{figure:>8.2f}",
+                flush=True,
+            )
+
+
+# What compression has to bring for numbers over 1 Gbit/s, times; and what it may cost 8 B, us.
+COMPRESSED_GOAL, COMPRESSED_LATENCY_GOAL = 1.2, 0.3
+COMPRESSED_BYTES = 128 << 20
+
+
+def compressed_crossings(build, mpi, rounds):
+    """What one message of doubles gets over 1 Gbit/s, in bytes/s, as pairs of compressed and plain, or
+    the reason why it gets nothing."""
+    road = ThinRoad()
+    refused = road.__enter__()
+    if refused is not None:
+        return refused
+    found = {"zstd": [], "off": []}
+    try:
+        for turn in range(rounds):
+            for way in sorted(found, reverse=turn % 2 == 0):
+                variables = {"IMPISHIM_TLS": "off", "IMPISHIM_COMPRESSION": way}
+                variables["IMPISHIM_TEST_DELAY_MS"] = "0"
+                words = (COMPRESSED_BYTES, ("doubles",))
+                found[way].append(cross(road, build, mpi, variables, 3, *words)["one"])
+    finally:
+        road.__exit__()
+    return list(zip(found["zstd"], found["off"]))
+
+
+def run_compression(build, rounds, rows):
+    print(f"\n{'':<54}{'zstd':>10}{'off':>10}{'figure':>8}{'goal':>7}")
+    for mpi in MPIS:
+        times = {"zstd": [], "off": []}
+        for turn in range(rounds):
+            for way in sorted(times, reverse=turn % 2 == 0):
+                times[way].append(measure(build, mpi, {"IMPISHIM_COMPRESSION": way})[0])
+        pairs = compressed_crossings(build, mpi, 3)
+        if isinstance(pairs, str):
+            print(f"  not measured: no namespaces or no tbf here: {pairs.strip()}")
+            return
+        latencies = list(zip(times["zstd"], times["off"]))
+        speeds = [(one / 1e6, other / 1e6) for one, other in pairs]
+        for name, unit, found, combine, goal, passes in (
+            (
+                "8 B half round trip, us more",
+                "us",
+                latencies,
+                lambda ours, plain: ours - plain,
+                COMPRESSED_LATENCY_GOAL,
+                lambda figure: figure <= COMPRESSED_LATENCY_GOAL * TOLERANCE,
+            ),
+            (
+                "128 MiB of doubles over 1 Gbit/s, times",
+                "MB/s",
+                speeds,
+                lambda ours, plain: ours / plain,
+                COMPRESSED_GOAL,
+                lambda figure: figure * TOLERANCE >= COMPRESSED_GOAL,
+            ),
+        ):
+            ours, plain = ([each[side] for each in found] for side in (0, 1))
+            figures = [combine(*each) for each in found]
+            each = row("compressed", f"{mpi}: {name}", unit, ours, plain, figures, goal, passes)
+            rows.append(each)
+            print(
+                f"  {each['name']:<52}{each['compressed']:>10.2f}{each['plain']:>10.2f}"
+                f"{each['figure']:>8.2f}{each['goal']:>7.2f} {each['verdict']}",
+                flush=True,
+            )
+
+
+def main():
+    parser = rounds_parser(__doc__, 9)
+    parts = ("loopback", "thin", "relay", "cable", "compression")
+    parser.add_argument("--only", choices=parts, help="one part")
+    arguments, machine, rounds, started = begin(parser)
+    build, rows = arguments.build, []
+    if arguments.only in (None, "loopback"):
+        run_loopback(build, rounds, rows)
+    if arguments.only in (None, "thin"):
+        run_thin(build, rows)
+    if arguments.only in (None, "relay"):
+        run_relay(build, rounds, rows)
+    if arguments.only in (None, "cable"):
+        run_cable(build, rows)
+    if arguments.only in (None, "compression"):
+        run_compression(build, rounds, rows)
     report(
         "bench road", arguments.output or build / "bench_road.json", machine, rounds, started, rows
     )

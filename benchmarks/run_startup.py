@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import describe_machine, enter_scheduling_group, fail, report, rounds_parser, run
+from harness import begin, fail, report, rounds_parser, run
 
 GOAL = 1.25
 TOLERANCE = 1.05
@@ -112,14 +112,8 @@ def row_of(mpi, name, pairs):
 def main():
     parser = rounds_parser(__doc__, 15)
     parser.add_argument("--only", default="", help="MPI and shape, as in 'mpich 2+2'")
-    arguments = parser.parse_args()
-    build = arguments.build.resolve()
-    machine = describe_machine()
-    enter_scheduling_group(machine)
-    started = time.monotonic()
-    rounds = 3 if arguments.quick else arguments.rounds
-    rows = []
-    print(f"{machine['processor']}, {os.cpu_count()} processors; medians of {rounds} rounds, ms\n")
+    arguments, machine, rounds, started = begin(parser, ", ms")
+    build, rows = arguments.build, []
     print(f"{'':<22}{'joined':>10}{'plain':>10}{'ratio':>8}")
     for mpi in LAUNCHERS:
         for name, shape in SHAPES.items():

@@ -13,13 +13,22 @@
 #   IMPISHIM_<mpi>_WHOLE_DEFINITIONS  macros for the library's own files: the headers then declare
 #                                     all that the MPI library exports
 set(IMPISHIM_MPIS)
+set(IMPISHIM_BUILD_FOR "" CACHE STRING "mpich, openmpi or both, with ; between; empty: all that are found")
 
 function(impishim_find_mpi mpi)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" ""
     "MPICC;MPIEXEC;SHOW;SONAME;ALIASES;FORTRAN;HEADERS;DEFINITIONS;WHOLE_DEFINITIONS")
+  if(IMPISHIM_BUILD_FOR AND NOT mpi STREQUAL "abi" AND NOT mpi IN_LIST IMPISHIM_BUILD_FOR)
+    message(STATUS "${mpi}: not asked for by IMPISHIM_BUILD_FOR")
+    return()
+  endif()
   find_program(IMPISHIM_${mpi}_MPICC NAMES ${arg_MPICC})
   find_program(IMPISHIM_${mpi}_MPIEXEC NAMES ${arg_MPIEXEC})
   if(NOT IMPISHIM_${mpi}_MPICC OR NOT IMPISHIM_${mpi}_MPIEXEC)
+    if(mpi IN_LIST IMPISHIM_BUILD_FOR)
+      message(FATAL_ERROR "${mpi}, which IMPISHIM_BUILD_FOR names, is not found: set "
+        "IMPISHIM_${mpi}_MPICC and IMPISHIM_${mpi}_MPIEXEC to its compiler wrapper and launcher")
+    endif()
     message(STATUS "${mpi}: not found")
     return()
   endif()

@@ -46,6 +46,8 @@ constexpr std::chrono::seconds kQuietTime{2};
 int class_of(int code) { return own_error_class(code).value_or(vendor_error_class(code)); }
 
 std::string described(const FailureNotice& notice) {
+  if (notice.kind == FailureNotice::Kind::kLost || notice.kind == FailureNotice::Kind::kRevoked)
+    return notice.text;
   return fmt::format("process {} has reported: {}", notice.origin, notice.text);
 }
 
@@ -96,6 +98,8 @@ void tell_of_outcome(Job& job, const Communicator& communicator, const QueuedCol
 /// Raises the error of a call on a broken communicator.
 int raise_broken(const Communicator& communicator, const char* function) {
   const FailureNotice notice = communicator.collectives->what_broke();
+  if (notice.kind == FailureNotice::Kind::kLost || notice.kind == FailureNotice::Kind::kRevoked)
+    return raise(communicator.handle, notice.error_class, function, notice.text);
   return raise(communicator.handle, notice.error_class, function,
                "an earlier collective of this communicator was given up: " + described(notice));
 }
@@ -103,8 +107,16 @@ int raise_broken(const Communicator& communicator, const char* function) {
 }  // namespace
 
 FailureNotice CollectiveQueue::what_broke() {
-  const MutexLock lock(mutex_);
-  return broken_.value_or(FailureNotice());
+  const MutexLock lock(cause_mutex_);
+  return cause_;
+}
+
+void CollectiveQueue::break_with(FailureNotice cause) {
+  const MutexLock lock(cause_mutex_);
+  const bool revoked = cause.kind == FailureNotice::Kind::kRevoked;
+  if (broken_.load(std::memory_order_relaxed) && !revoked) return;
+  cause_ = std::move(cause);
+  broken_.store(true, std::memory_order_release);
 }
 
 void CollectiveQueue::failed_here(FailureNotice::Kind kind, std::uint64_t number,
@@ -116,16 +128,17 @@ void CollectiveQueue::failed_here(FailureNotice::Kind kind, std::uint64_t number
 /// Returns true if the first collective is complete or was given up; it makes progress on it.
 bool CollectiveQueue::first_is_over(Job& job) {
   const std::shared_ptr<QueuedCollective>& first = waiting_.front();
-  if (!broken_) {
+  if (!broken_.load(std::memory_order_acquire)) {
     const bool in_doubt = failures_.in_doubt(first->number);
     if (!in_doubt && first->call.step()) return true;
     if (!job.tells_failures || !must_read_notices(in_doubt)) return false;
     read_notices(job, in_doubt);
-    if (!broken_) return false;
-    job.failure_notices.keep(first);
+    if (!broken_.load(std::memory_order_acquire)) return false;
   }
   if (!first->call.given_up()) {
-    first->call.give_up(broken_->error_class, described(*broken_));
+    const FailureNotice cause = what_broke();
+    job.failure_notices.keep(first);
+    first->call.give_up(cause.error_class, described(cause));
     stall_.since = Clock::now();
   }
   // The user may reuse the memory when the call returns.
@@ -198,7 +211,7 @@ void CollectiveQueue::break_communicator(Job& job, FailureNotice cause) {
     cause.kind = FailureNotice::Kind::kBroken;
     job.failure_notices.tell(job, first.call.communicator(), cause);
   }
-  broken_ = std::move(cause);
+  break_with(std::move(cause));
 }
 
 void CollectiveQueue::end_first(Job& job) {

@@ -67,6 +67,10 @@ class CollectiveQueue {
   /// are wrong. `others` are all other members.
   void failed_here(FailureNotice::Kind kind, std::uint64_t number,
                    std::vector<wire::WorldRank> others);
+  /// Breaks the communicator, since members are lost or it is revoked: what waits ends with
+  /// `cause`, unless it was broken before; a revocation replaces a loss. May be called while a
+  /// callback of the program runs within a collective.
+  void break_with(FailureNotice cause);
   /// Returns what broke the communicator. For communicators whose `broken` is true.
   [[nodiscard]] FailureNotice what_broke();
 
@@ -92,7 +96,9 @@ class CollectiveQueue {
   std::deque<std::shared_ptr<QueuedCollective>> waiting_ IMPISHIM_GUARDED_BY(mutex_);
   Stall stall_ IMPISHIM_GUARDED_BY(mutex_);
   FailureWatch failures_ IMPISHIM_GUARDED_BY(mutex_);
-  std::optional<FailureNotice> broken_ IMPISHIM_GUARDED_BY(mutex_);
+  std::atomic<bool> broken_{false};
+  Mutex cause_mutex_;
+  FailureNotice cause_ IMPISHIM_GUARDED_BY(cause_mutex_);  ///< of what is broken
   std::atomic<std::uint64_t> numbers_{0};
   std::atomic<std::uint64_t> initialisations_{0};
 };

@@ -2,12 +2,17 @@
 #include "shim/comm/blocking_creation.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 
+#include "shim/coll/collective_queue.hpp"
 #include "shim/completion/wait.hpp"
+#include "shim/error/errors.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/values/failure_notice.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
 
@@ -20,13 +25,57 @@ int greatest_among(Job& job, MPI_Comm among, std::uint64_t& value) {
   return code == MPI_SUCCESS ? poll_native(job, request) : code;
 }
 
+namespace {
+
+/// A reduction that this process may have to give up.
+struct LocalReduction {
+  std::uint64_t value = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+/// The GreatestOfLocal among the local members of `parent`.
+int greatest_unless_left(Job& job, const Communicator& parent, std::uint64_t& value) {
+  const MPI_Comm among = parent.inter == nullptr ? parent.companion : parent.inter->both->handle;
+  const auto reduction = std::make_shared<LocalReduction>();
+  reduction->value = value;
+  int code = vendor::Iallreduce(MPI_IN_PLACE, &reduction->value, 1, MPI_UINT64_T, MPI_MAX, among,
+                                &reduction->request);
+  if (code != MPI_SUCCESS) return code;
+  bool left = false;
+  drive_until(job, true, [&] {
+    int flag = 0;
+    code = vendor::Test(&reduction->request, &flag, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS || flag != 0) return true;
+    left = parent.broken.load(std::memory_order_acquire) &&
+           job.failure_notices.was_left(job, parent.context);
+    return left;
+  });
+  value = reduction->value;
+  if (!left) return code;
+  // The vendor may write to it until the job ends. A broken communicator has no further ones.
+  job.failure_notices.keep(reduction);
+  const FailureNotice cause = parent.collectives->what_broke();
+  return raise(parent.handle, cause.error_class, "the creation of a communicator", cause.text);
+}
+
+}  // namespace
+
+void leave_creation(Job& job, const Communicator& parent) {
+  if (!parent.broken.load(std::memory_order_acquire) || !job.tells_failures) return;
+  job.failure_notices.tell(job, parent,
+                           {.context = parent.context,
+                            .kind = FailureNotice::Kind::kLeft,
+                            .error_class = MPI_ERR_OTHER,
+                            .origin = job.here,
+                            .text = {}});
+}
+
 BlockingCreation::BlockingCreation(Job& job, const GreatestOfLocal& greatest) : job_(job) {
   enter(greatest);
 }
 
 BlockingCreation::BlockingCreation(Job& job, const Communicator& parent) : job_(job) {
-  const MPI_Comm among = parent.inter == nullptr ? parent.companion : parent.inter->both->handle;
-  enter([&job, among](std::uint64_t& value) { return greatest_among(job, among, value); });
+  enter([&](std::uint64_t& value) { return greatest_unless_left(job, parent, value); });
 }
 
 BlockingCreation::~BlockingCreation() { job_.creation_order.release(); }

@@ -23,13 +23,19 @@ struct Job;
 /// MPI_SUCCESS or an error code that has been raised.
 using GreatestOfLocal = std::function<int(std::uint64_t&)>;
 
+/// Tells the other members of `parent` in this system that this one gave up the creation of a
+/// communicator, if that may have happened to it alone: when a system is lost, some members may
+/// complete an agreement that others cannot. They do not wait for it in a BlockingCreation then. To
+/// be called where a collective call before the BlockingCreation has failed.
+void leave_creation(Job& job, const Communicator& parent);
+
 /// The right to enter blocking functions of the vendor's that create communicators. All local
 /// processes concerned are in the same call and each constructs one object. Each keeps the object
 /// while it is in those functions.
 class BlockingCreation {
  public:
   /// Obtains the right for a communicator created from `parent`. Concerns the local members of
-  /// `parent`, of both groups for an intercommunicator.
+  /// `parent`, of both groups for an intercommunicator. Fails if one of them has left the creation.
   BlockingCreation(Job& job, const Communicator& parent);
   BlockingCreation(Job& job, const GreatestOfLocal& greatest);
   ~BlockingCreation();

@@ -126,6 +126,7 @@ int split(Job& job, Communicator& parent, int color, int key, MPI_Comm* newcomm)
   int code = run_collective(job, parent, kFunction, [&](Collective& call) {
     return collective_arguments::Allgather(call, &mine, 3, MPI_INT, entries.data(), 3, MPI_INT);
   });
+  if (code != MPI_SUCCESS) leave_creation(job, parent);
   wire::ContextId context = 0;
   if (code == MPI_SUCCESS) code = agree_on_context(job, parent, kFunction, context);
   if (code != MPI_SUCCESS) return code;

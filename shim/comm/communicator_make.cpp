@@ -16,6 +16,7 @@
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/native.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/values/rank_list.hpp"
@@ -86,6 +87,17 @@ int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_
   return native::Comm_create_group(job, comm, group, tag, newcomm);
 }
 
+int make_local_communicator(Job& job, const std::vector<int>& native, wire::ContextId context,
+                            MPI_Comm* newcomm) {
+  MPI_Group group = MPI_GROUP_NULL;
+  int code =
+      vendor::Group_incl(job.native_group, static_cast<int>(native.size()), native.data(), &group);
+  if (code != MPI_SUCCESS) return code;
+  code = make_native_of_group(job, job.private_comm, group, handshake_tag(context), newcomm);
+  vendor::Group_free(&group);
+  return code;
+}
+
 namespace {
 
 /// Creates the vendor's intercommunicator with the local members of the remote group.
@@ -128,7 +140,7 @@ void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion,
   made->companion = companion;
   made->collectives = std::make_shared<CollectiveQueue>();
   made->topology = std::move(topology);
-  job.communicators.insert(std::move(made));
+  break_if_lost(job, *job.communicators.insert(std::move(made)));
 }
 
 std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle,
@@ -173,7 +185,7 @@ void describe_intercommunicator(Job& job, const InterHandles& handles, wire::Con
   made->has_local_peers = has_local(job, remote);
   made->inter = std::move(inter);
   if (made->has_local_peers) use_ranks_of_both(*made);
-  job.communicators.insert(std::move(made));
+  break_if_lost(job, *job.communicators.insert(std::move(made)));
 }
 
 }  // namespace

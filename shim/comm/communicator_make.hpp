@@ -60,6 +60,11 @@ struct InterParts {
 /// only on request, and crashes if it was never requested. This function requests it first.
 [[nodiscard]] int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag,
                                        MPI_Comm* newcomm);
+/// Creates the vendor's communicator of the local processes with the native ranks `native`, for a
+/// new communicator with the context id `context`. No message of the program can meet those of its
+/// creation: Open MPI sends these on the parent, with the tag of MPI_Comm_create_group.
+[[nodiscard]] int make_local_communicator(Job& job, const std::vector<int>& native,
+                                          wire::ContextId context, MPI_Comm* newcomm);
 
 /// Creates an intercommunicator with the error handler of `parent`. If all members of both groups
 /// are local, it is native.

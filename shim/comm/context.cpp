@@ -7,6 +7,7 @@
 #include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
+#include "shim/comm/blocking_creation.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
@@ -51,7 +52,10 @@ int agree_on_context(Job& job, Communicator& parent, const char* function,
   const int code = run_collective(job, parent, function, [&](Collective& call) {
     return collective_arguments::Allreduce(call, &mine, &greatest, 1, MPI_UINT64_T, MPI_MAX);
   });
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) {
+    leave_creation(job, parent);
+    return code;
+  }
   const auto settled = settle_context(job, greatest);
   if (!settled) return raise(parent.handle, function, settled.error());
   context = *settled;

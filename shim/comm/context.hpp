@@ -28,11 +28,10 @@ inline constexpr wire::ContextId kRandomContext = 1ULL << 56U;
 inline constexpr wire::ContextId kBothGroups = 1ULL << 61U;
 /// Of an intercommunicator's local group.
 inline constexpr wire::ContextId kLocalGroup = 1ULL << 60U;
-/// Of this parent's members in MPI_Comm_create_group.
-inline constexpr wire::ContextId kGroupMeeting = 1ULL << 59U;
 /// Of a meeting that has a name (named_meeting.hpp); below this bit is the name.
 inline constexpr wire::ContextId kNamedMeeting = 1ULL << 57U;
-// Of partitioned communication: kPartitionedContext (job/communicator.hpp).
+// Of partitioned communication, and of this parent's members in MPI_Comm_create_group: 1 << 58 and
+// 1 << 59 (job/communicator.hpp).
 /// The upper limit of ids by IMPI's rule, below the marker bits. IMPI_MAX_CID is greater.
 inline constexpr std::uint64_t kMaxContext = kNamedMeeting;
 

@@ -17,6 +17,7 @@
 #include "shim/error/errors.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
@@ -30,17 +31,6 @@ constexpr std::size_t kLongestTag = MPI_MAX_STRINGTAG_LEN;
 #else
 constexpr std::size_t kLongestTag = 256;
 #endif
-
-/// Creates the vendor's communicator of the local members. They are known to be inside the call.
-int make_local_communicator(Job& job, const std::vector<int>& native, int tag, MPI_Comm* handle) {
-  MPI_Group group = MPI_GROUP_NULL;
-  int code =
-      vendor::Group_incl(job.native_group, static_cast<int>(native.size()), native.data(), &group);
-  if (code != MPI_SUCCESS) return code;
-  code = make_native_of_group(job, job.private_comm, group, tag, handle);
-  vendor::Group_free(&group);
-  return code;
-}
 
 /// Agrees with all members on the number that the new communicator is known by: its context id if
 /// it spans systems. When it returns, all members are inside.
@@ -104,8 +94,7 @@ int make_from_group(Job& job, const FromGroup& call, const RankList& members, MP
   const BlockingCreation creation(
       job, [&](std::uint64_t& value) { return greatest_by_letters(job, native, name, value); });
   code = creation.code();
-  if (code == MPI_SUCCESS)
-    code = make_local_communicator(job, native, handshake_tag(context), newcomm);
+  if (code == MPI_SUCCESS) code = make_local_communicator(job, native, context, newcomm);
   if (code == MPI_SUCCESS)
     code = make_communicator(job, job.private_comm, newcomm, context, members);
   return code == MPI_SUCCESS ? set_up_from_group(call, *newcomm) : code;
@@ -122,6 +111,7 @@ int Comm_create_from_group(Job& job, MPI_Group group, const char* stringtag, MPI
   const int code = check_from_group(job, call, group, members);
   // A group without members makes no communicator.
   if (code != MPI_SUCCESS || members.empty()) return code;
+  const Indivisible in_progress(job);
   return make_from_group(job, call, members, newcomm);
 }
 

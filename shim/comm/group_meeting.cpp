@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/comm/group_meeting.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "shim/comm/blocking_creation.hpp"
@@ -94,6 +97,30 @@ int group_of_local(const Communicator& parent, const RankList& members, MPI_Grou
   return code;
 }
 
+/// A meeting's result above all context ids, if a system of the group is lost; its number follows.
+constexpr std::uint64_t kLostMember = 0x7fffffff00000000U;
+
+/// Returns the result of a meeting of `members` that has failed.
+std::uint64_t failed_meeting(const Job& job, const RankList& members) {
+  for (const std::int32_t client : job.engine->lost_clients()) {
+    for (const wire::WorldRank member : members) {
+      if (job.map.proc(member).client == client)
+        return kLostMember | static_cast<std::uint32_t>(client);
+    }
+  }
+  return kLostMember | UINT32_MAX;
+}
+
+/// Frees the vendor's communicator of a meeting that has failed, and raises why.
+int raise_failed_meeting(const Communicator& parent, std::uint64_t value, MPI_Comm* handle) {
+  vendor::Comm_free(handle);
+  const auto client = static_cast<std::uint32_t>(value);
+  const std::string text = client == UINT32_MAX
+                               ? "a message between systems was lost"
+                               : fmt::format("system {} is lost, and is in the group", client);
+  return raise(parent.handle, kFunction, {ErrorKind::kLost, text});
+}
+
 /// Messages between masters of the group. They use a context that is reserved for handshakes of
 /// this parent, ranks in the parent, and the user's tag.
 class Masters {
@@ -144,8 +171,8 @@ class Masters {
 };
 
 /// Replaces `value` on all masters by the maximum over them. The group's first member, which is a
-/// master, collects and distributes it.
-Result<void> greatest_of_masters(Masters& leaders, const Communicator& group,
+/// master, collects and distributes it. If a master is lost, the others hear of that in its place.
+Result<void> greatest_of_masters(const Job& job, Masters& leaders, const Communicator& group,
                                  std::uint64_t& value) {
   if (group.rank != 0) {
     leaders.send(0, value);
@@ -158,10 +185,13 @@ Result<void> greatest_of_masters(Masters& leaders, const Communicator& group,
   const std::vector<std::int32_t> others(group.masters.begin() + 1, group.masters.end());
   std::vector<std::uint64_t> values(others.size());
   for (std::size_t i = 0; i < others.size(); ++i) leaders.receive(others[i], values[i]);
-  if (auto outcome = leaders.wait(); !outcome) return outcome;
+  auto collected = leaders.wait();
+  if (!collected) values.push_back(failed_meeting(job, group.members));
   for (const std::uint64_t each : values) value = std::max(value, each);
   for (const std::int32_t other : others) leaders.send(other, value);
-  return leaders.wait();
+  // One that is lost now is lost in the new communicator, which the others have.
+  static_cast<void>(leaders.wait());
+  return collected;
 }
 
 }  // namespace
@@ -193,16 +223,15 @@ int meet_as_group(Job& job, const Communicator& parent, const RankList& members,
   if (code != MPI_SUCCESS) return code;
   const std::int32_t master = group->masters[static_cast<std::size_t>(
       group->master_of[static_cast<std::size_t>(group->rank)])];
-  Result<void> outcome;
   if (group->rank == master) {
     Masters leaders(job, parent, members, tag);
-    outcome = greatest_of_masters(leaders, *group, value);
+    if (!greatest_of_masters(job, leaders, *group, value)) value = failed_meeting(job, members);
   }
   code = vendor::Ibcast(&value, 1, MPI_UINT64_T, 0, *handle,
                         &request);  // the master is the first of the local members
   if (code == MPI_SUCCESS) code = poll_native(job, request);
   if (code != MPI_SUCCESS) return code;
-  if (!outcome) return raise(parent.handle, kFunction, outcome.error());
+  if (value >= kLostMember) return raise_failed_meeting(parent, value, handle);
   const auto settled = settle_context(job, value);
   if (!settled) return raise(parent.handle, kFunction, settled.error());
   context = *settled;

@@ -12,6 +12,7 @@
 #include "collectives/core/task.hpp"
 #include "shim/coll/collective.hpp"
 #include "shim/coll/collective_queue.hpp"
+#include "shim/comm/blocking_creation.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/datatype/datatype.hpp"
 #include "shim/error/errors.hpp"
@@ -66,10 +67,12 @@ collectives::Task tell_across(collectives::MemberTransport& leaders, std::int32_
 
 int run_across(Job& job, Communicator& parent, const char* function, std::int32_t tag,
                std::size_t count, Words& words) {
-  return run_collective(job, parent, function, [&](Collective& call) {
+  const int code = run_collective(job, parent, function, [&](Collective& call) {
     return std::optional(
         tell_across(call.leaders_across(), parent.rank, parent.size(), tag, count, words));
   });
+  if (code != MPI_SUCCESS) leave_creation(job, parent);
+  return code;
 }
 
 bool is_first_of_all(const Communicator& parent) {

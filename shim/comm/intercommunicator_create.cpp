@@ -26,6 +26,7 @@
 #include "shim/error/refusal.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/native.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
@@ -378,6 +379,7 @@ namespace calls {
 
 int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
                      int remote_leader, int tag, MPI_Comm* newintercomm) {
+  const Indivisible call(job);
   return Introduction(job, local_comm, local_leader, peer_comm, remote_leader, tag)
       .run(newintercomm);
 }

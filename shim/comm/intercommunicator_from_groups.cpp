@@ -18,6 +18,7 @@
 #include "shim/comm/proc_names.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/values/rank_list.hpp"
 
 namespace impishim::shim {
@@ -141,6 +142,7 @@ int Intercomm_create_from_groups(Job& job, MPI_Group local_group, int local_lead
                                  MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
   const FromGroup call{"MPI_Intercomm_create_from_groups", stringtag, info, errhandler};
   *newintercomm = MPI_COMM_NULL;
+  const Indivisible in_progress(job);
   RankList local;
   int code = check_from_group(job, call, local_group, local);
   if (code != MPI_SUCCESS) return code;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/comm/named_meeting.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -110,6 +113,7 @@ class RemoteLetters {
   int wait() {
     const auto over = [](const wire::Operation& operation) { return operation.complete(); };
     drive_until(job_, false, [&] {
+      if (job_.engine->lost_count() != 0) end_if_one_is_lost();
       return std::ranges::all_of(sends_, over) && std::ranges::all_of(receives_, over);
     });
     const auto failed = [](const wire::Operation& operation) {
@@ -121,6 +125,19 @@ class RemoteLetters {
   }
 
  private:
+  /// Ends the job if a message is to come from a lost system: the meeting has no communicator, so
+  /// the engine cannot end the receive.
+  void end_if_one_is_lost() {
+    for (const std::int32_t client : job_.engine->lost_clients()) {
+      const auto waits_for_it = [&](const wire::ReceiveOperation& each) {
+        return !each.complete() && job_.map.proc(each.source).client == client;
+      };
+      if (std::ranges::any_of(receives_, waits_for_it))
+        end_job(1, fmt::format("{}: the group has processes of a lost system: {}", kMeeting,
+                               job_.engine->loss_text(client)));
+    }
+  }
+
   Job& job_;
   wire::ContextId context_;
   std::deque<wire::SendOperation> sends_;
@@ -193,6 +210,44 @@ MeetingName meeting_name(MeetingPurpose purpose, std::string_view stringtag) {
   add(static_cast<std::uint8_t>(purpose));
   for (const char letter : stringtag) add(static_cast<std::uint8_t>(letter));
   return hash ^ hash >> 56U;
+}
+
+int collect_words(Job& job, const std::vector<int>& native, MeetingName name,
+                  std::span<std::uint64_t> words, const CombineWords& combine) {
+  const int here = native_rank(job, job.here);
+  OutgoingLetters letters(job);
+  if (native.front() != here) {
+    for (const std::uint64_t word : words) {
+      if (const int code = letters.send(native.front(), {name, word}); code != MPI_SUCCESS)
+        return code;
+    }
+    return letters.wait();
+  }
+  std::vector<std::uint64_t> theirs(words.size());
+  for (std::size_t i = 1; i < native.size(); ++i) {
+    for (std::uint64_t& word : theirs) {
+      if (const int code = receive_letter(job, native[i], name, word); code != MPI_SUCCESS)
+        return code;
+    }
+    combine(words, theirs);
+  }
+  return MPI_SUCCESS;
+}
+
+int distribute_words(Job& job, const std::vector<int>& native, MeetingName name,
+                     std::span<std::uint64_t> words) {
+  OutgoingLetters letters(job);
+  int code = MPI_SUCCESS;
+  for (std::uint64_t& word : words) {
+    if (native.front() != native_rank(job, job.here)) {
+      code = receive_letter(job, native.front(), name, word);
+    } else {
+      for (std::size_t i = 1; i < native.size() && code == MPI_SUCCESS; ++i)
+        code = letters.send(native[i], {name, word});
+    }
+    if (code != MPI_SUCCESS) return code;
+  }
+  return letters.wait();
 }
 
 std::vector<int> native_members(const Job& job, const RankList& members) {

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +32,17 @@ enum class MeetingPurpose : std::uint8_t { kGroup, kLeaders };
 
 /// Returns the native ranks of those `members` that are in this system, in their order.
 [[nodiscard]] std::vector<int> native_members(const Job& job, const RankList& members);
+
+/// Combines the words of another process into those of this one.
+using CombineWords =
+    std::function<void(std::span<std::uint64_t> mine, std::span<const std::uint64_t> theirs)>;
+/// Combines at the first of `native`, native ranks that include this process, the words of all of
+/// them.
+[[nodiscard]] int collect_words(Job& job, const std::vector<int>& native, MeetingName name,
+                                std::span<std::uint64_t> words, const CombineWords& combine);
+/// Gives the words of the first of `native` to all of them.
+[[nodiscard]] int distribute_words(Job& job, const std::vector<int>& native, MeetingName name,
+                                   std::span<std::uint64_t> words);
 
 /// Replaces `value` by the maximum over the processes of this system with the native ranks
 /// `native`, which include this process. When it returns, all of them are inside.

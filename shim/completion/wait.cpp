@@ -15,6 +15,7 @@
 #include "shim/error/errors.hpp"
 #include "shim/error/failure.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/request/any_source.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/request/request.hpp"
@@ -101,6 +102,8 @@ bool can_defer_progress() { return ++polls_since_vendor < kBusyPollsPerVendorPol
 
 bool progress_vendor_and_queues(Job& job, bool came, std::uint32_t polls) {
   exit_if_engine_failed(job);
+  handle_new_losses(job);
+  if (job.survives.load(std::memory_order_relaxed)) read_revocations(job);
   bool moved = settle_contested(job);
   request_pool().reap_orphans(job);
   if (job.communicators.has_retired()) release_ended(job);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "shim/error/failure.hpp"
 #include "shim/job/job.hpp"
@@ -110,6 +111,19 @@ void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done)
   }
   // The progress thread may have seen the failure first, and ended what was waited for.
   exit_if_engine_failed(job);
+}
+
+/// Waits until an operation of the engine is complete. If the communicator is revoked meanwhile, it
+/// is cancelled.
+template <class Operation>
+void await_operation(Job& job, const Communicator& communicator, Operation& operation) {
+  bool cancelled = false;
+  drive_until(job, false, [&] {
+    if (!operation.complete() && communicator.revoked.load(std::memory_order_relaxed) &&
+        !std::exchange(cancelled, true))
+      job.engine->cancel(operation);
+    return operation.complete();
+  });
 }
 
 /// Waits for a vendor request, with progress on both sides. Returns the vendor's code.

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "impishim/ulfm.h"
 #include "shim/entry_points.hpp"
 #include "shim/error/failure.hpp"
 #include "shim/job/job.hpp"
@@ -39,9 +40,10 @@ class OwnErrors {
     const auto key = std::make_pair(error_class, text);
     if (const auto found = codes_.find(key); found != codes_.end()) return found->second;
     // The number of texts is bounded. Beyond the limit, new texts map to the plain error class.
-    if (codes_.size() >= kMaxTexts) return error_class;
-    int made = error_class;
-    if (vendor::Add_error_code(error_class, &made) != MPI_SUCCESS) return error_class;
+    if (codes_.size() >= kMaxTexts) return vendor_class_of(error_class);
+    int made = vendor_class_of(error_class);
+    if (vendor::Add_error_code(vendor_class_of(error_class), &made) != MPI_SUCCESS)
+      return vendor_class_of(error_class);
     codes_.emplace(key, made);
     texts_.emplace(made, key);
     return made;
@@ -60,6 +62,11 @@ class OwnErrors {
   std::map<std::pair<int, std::string>, int> codes_ IMPISHIM_GUARDED_BY(mutex_);
   std::map<int, std::pair<int, std::string>> texts_ IMPISHIM_GUARDED_BY(mutex_);
 };
+
+/// Returns true for a class that the vendor's MPI does not have.
+bool is_impishim_class(int error_class) {
+  return error_class >= IMPISHIM_ERR_PROC_FAILED && error_class <= IMPISHIM_ERR_REVOKED;
+}
 
 enum class Handling { kReturn, kEnd, kCall };
 
@@ -140,8 +147,27 @@ int error_class_of(ErrorKind kind) {
     case ErrorKind::kSystem:
     case ErrorKind::kAborted:
       break;
+      break;
+    case ErrorKind::kLost:
+      return proc_failed_class();
   }
   return MPI_ERR_OTHER;
+}
+
+int proc_failed_class() { return MPIX_ERR_PROC_FAILED; }
+int proc_failed_pending_class() { return MPIX_ERR_PROC_FAILED_PENDING; }
+int revoked_class() { return MPIX_ERR_REVOKED; }
+
+int vendor_class_of(int error_class) {
+  return is_impishim_class(error_class) ? MPI_ERR_OTHER : error_class;
+}
+
+int revoked_code(std::string_view function) {
+  return error_code(revoked_class(), function, "the communicator is revoked");
+}
+
+int raise_revoked(MPI_Comm comm, std::string_view function) {
+  return raise(comm, revoked_class(), function, "the communicator is revoked");
 }
 
 std::optional<std::string> own_error_text(int code) {
@@ -181,7 +207,7 @@ int Error_string(Job& /*job*/, int errorcode, char* string, int* resultlen) {
 int Error_class(Job& /*job*/, int errorcode, int* errorclass) {
   const auto own = own_error_class(errorcode);
   if (!own) return vendor::Error_class(errorcode, errorclass);
-  *errorclass = *own;
+  *errorclass = vendor_class_of(*own);
   return MPI_SUCCESS;
 }
 

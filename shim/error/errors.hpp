@@ -43,13 +43,27 @@ int raise(MPI_Comm comm, std::string_view function, const Error& error);
 /// error handler of `comm`, the user's communicator. Has no effect for MPI_SUCCESS.
 int raise_hidden_error(MPI_Comm comm, int code);
 
+/// The error classes of ULFM, the interface for survivors of failures. Where the vendor's MPI has
+/// none they are numbers of include/impishim/ulfm.h, and MPI_Error_class tells MPI_ERR_OTHER.
+[[nodiscard]] int proc_failed_class();
+[[nodiscard]] int proc_failed_pending_class();
+[[nodiscard]] int revoked_class();
+
+/// Returns the code of an operation on a revoked communicator, which has not been raised.
+[[nodiscard]] int revoked_code(std::string_view function);
+/// Raises that.
+int raise_revoked(MPI_Comm comm, std::string_view function);
+
 /// Returns the MPI error class for an error from a lower layer.
 [[nodiscard]] int error_class_of(ErrorKind kind);
 
 /// Returns the text of a code of this library, or nothing for a code of the vendor.
 [[nodiscard]] std::optional<std::string> own_error_text(int code);
-/// Returns the class of a code of this library, or nothing for a code of the vendor.
+/// Returns the class of a code of this library, or nothing for a code of the vendor. It may be a
+/// class of ULFM that the vendor does not have.
 [[nodiscard]] std::optional<int> own_error_class(int code);
+/// Returns the class that the vendor's MPI has for a class.
+[[nodiscard]] int vendor_class_of(int error_class);
 
 /// Ends the job in all systems. Prints `text` unless it is empty, announces the abort to the other
 /// systems, and aborts the native job with `code`.

@@ -31,6 +31,7 @@
 #include "shim/io/shipped_file.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/native.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/vendor.hpp"
@@ -228,6 +229,8 @@ int open_file(Job& job, Communicator& parent, const char* name, int mode, MPI_In
   int code = make_own_communicator(job, parent, kFunction, &own_handle);
   if (code != MPI_SUCCESS) return code;
   Communicator& own = *job.communicators.find(own_handle);
+  own.made_for = "an open file";
+  break_if_lost(job, own);
   std::int32_t home = 0;
   code = agree_on_home(job, own, mode, hints, home);
   MPI_File handle = MPI_FILE_NULL;
@@ -264,6 +267,7 @@ int File_open(Job& job, MPI_Comm comm, const char* filename, int amode, MPI_Info
   if (has_foreign_members(job, *parent))
     return refuse(comm, "MPI_File_open",
                   "a member's system runs another IMPI implementation, which has no files");
+  const Indivisible call(job);
   return open_file(job, *parent, filename, amode, info, fh);
 }
 

@@ -94,9 +94,8 @@ void CommunicatorTable::drop(const Communicator& communicator) {
 }
 
 std::vector<Communicator*> CommunicatorTable::all() const {
-  const MutexLock lock(mutex_);
   std::vector<Communicator*> communicators;
-  for (const auto& each : owned_) communicators.push_back(each.get());
+  for_each([&](Communicator& each) { communicators.push_back(&each); });
   return communicators;
 }
 

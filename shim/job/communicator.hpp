@@ -28,6 +28,8 @@ struct Topology;
 /// Marks the context of a communicator's partitioned communication, which matches no other messages
 /// (MPI-4.0 4.2). Above all context ids that are assigned by IMPI's rule.
 inline constexpr wire::ContextId kPartitionedContext = 1ULL << 58U;
+/// Marks the context of the meetings of this parent's members in MPI_Comm_create_group.
+inline constexpr wire::ContextId kGroupMeeting = 1ULL << 59U;
 
 /// The two groups of an intercommunicator, for its collectives. Hidden: users have no handles to
 /// them.
@@ -82,6 +84,17 @@ struct Communicator {
   /// True if a collective was given up (CollectiveQueue): all later ones end in an error, and the
   /// vendor may use the companion until the job ends.
   std::atomic<bool> broken{false};
+  /// What this hidden communicator is made for, if it cannot do without a member: a window, a file.
+  /// Null for other communicators.
+  std::atomic<const char*> made_for{nullptr};
+
+  /// True if a member has revoked it (MPIX_Comm_revoke): all that waits ends in an error, and so do
+  /// all later calls but those for survivors.
+  std::atomic<bool> revoked{false};
+  /// The lost systems that this process has acknowledged (bit i stands for system i), and the
+  /// number of agreements of survivors that it has entered (shim/survive).
+  std::atomic<std::uint64_t> acknowledged{0};
+  std::atomic<std::uint64_t> agreements{0};
 
   /// The number of MPI_Comm_idup calls for which the vendor has not copied the attributes yet.
   std::atomic<std::int32_t> duplications{0};
@@ -159,8 +172,16 @@ class CommunicatorTable {
   [[nodiscard]] std::vector<Communicator*> take_ended();
   /// Destroys a communicator that take_ended() has returned.
   void drop(const Communicator& communicator);
-  /// Returns all existing communicators in no particular order, including retired ones.
+  /// Returns all existing communicators in no particular order, including retired ones. For the end
+  /// of the job, when no other thread frees one.
   [[nodiscard]] std::vector<Communicator*> all() const;
+  /// Calls `visit` for all existing communicators in no particular order, including retired ones.
+  /// None is made or destroyed meanwhile.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    const MutexLock lock(mutex_);
+    for (const auto& each : owned_) visit(*each);
+  }
 
  private:
   mutable Mutex mutex_;

@@ -22,11 +22,11 @@ void ConnectedHosts::release_unused(Job& job) {
   const MutexLock lock(mutex_);
   if (hosts_.empty()) return;
   std::set<std::int32_t> used;
-  for (const Communicator* each : job.communicators.all()) {
-    for (const auto* group : {&each->members, &each->own_group()}) {
+  job.communicators.for_each([&](const Communicator& each) {
+    for (const auto* group : {&each.members, &each.own_group()}) {
       for (const wire::WorldRank member : *group) used.insert(job.map.proc(member).host);
     }
-  }
+  });
   std::erase_if(hosts_, [&](std::int32_t host) {
     if (used.contains(host)) return false;
     job.engine->release(host);

@@ -41,8 +41,11 @@ void FailureNotices::tell(Job& job, const Communicator& communicator, const Fail
   const FailureNoticeBytes bytes = encode(notice);
   const auto send_to_all = [&](const std::vector<wire::WorldRank>& group)
                                IMPISHIM_REQUIRES(mutex_) {
-                                 for (const wire::WorldRank member : group)
-                                   send(job, member, bytes);
+                                 for (const wire::WorldRank member : group) {
+                                   const bool here = job.map.proc(member).client == job.client;
+                                   if (here || notice.kind != FailureNotice::Kind::kLeft)
+                                     send(job, member, bytes);
+                                 }
                                };
   send_to_all(communicator.members);
   if (communicator.inter != nullptr) send_to_all(communicator.inter->local->members);
@@ -100,7 +103,7 @@ void FailureNotices::receive_from_engine(Job& job) {
     post_receive(job);
   }
   while (job.engine->carried_out(incoming_->receive)) {
-    if (!incoming_->receive.result.error) keep_notice(incoming_->bytes);
+    if (!incoming_->receive.result.error) keep_notice(job, incoming_->bytes);
     post_receive(job);
   }
 }
@@ -116,13 +119,32 @@ void FailureNotices::receive_from_vendor(const Job& job) {
       return;
     if (vendor::Recv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, status.MPI_SOURCE,
                      kNoticeTag, job.private_comm, MPI_STATUS_IGNORE) == MPI_SUCCESS)
-      keep_notice(bytes);
+      keep_notice(job, bytes);
   }
 }
 
-void FailureNotices::keep_notice(const FailureNoticeBytes& bytes) {
+void FailureNotices::keep_notice(const Job& job, const FailureNoticeBytes& bytes) {
   auto notice = decode_failure_notice(bytes);
-  if (notice && notices_.size() < kMostKept) notices_.push_back(std::move(*notice));
+  if (!notice || notices_.size() + left_.size() + revocations_.size() >= kMostKept) return;
+  if (notice->kind == FailureNotice::Kind::kLeft) {
+    const bool known = notice->origin >= 0 && notice->origin < job.map.size();
+    if (known && job.map.proc(notice->origin).client == job.client) left_.insert(notice->context);
+    return;
+  }
+  auto& kept = notice->kind == FailureNotice::Kind::kRevoked ? revocations_ : notices_;
+  kept.push_back(std::move(*notice));
+}
+
+bool FailureNotices::was_left(Job& job, wire::ContextId context) {
+  const MutexLock lock(mutex_);
+  receive_from_engine(job);
+  receive_from_vendor(job);
+  return left_.contains(context);
+}
+
+std::vector<FailureNotice> FailureNotices::take_revocations() {
+  const MutexLock lock(mutex_);
+  return std::exchange(revocations_, {});
 }
 
 std::vector<FailureNotice> FailureNotices::take(wire::ContextId context) {
@@ -136,9 +158,17 @@ std::vector<FailureNotice> FailureNotices::take(wire::ContextId context) {
   return taken;
 }
 
+void FailureNotices::put_back(FailureNotice revocation) {
+  const MutexLock lock(mutex_);
+  revocations_.push_back(std::move(revocation));
+}
+
 void FailureNotices::forget(wire::ContextId context) {
   const MutexLock lock(mutex_);
-  std::erase_if(notices_, [&](const FailureNotice& notice) { return notice.context == context; });
+  const auto is_for_it = [&](const FailureNotice& notice) { return notice.context == context; };
+  std::erase_if(notices_, is_for_it);
+  std::erase_if(revocations_, is_for_it);
+  left_.erase(context);
 }
 
 void FailureNotices::keep(std::shared_ptr<const void> given_up) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "shim/values/failure_notice.hpp"
@@ -39,6 +40,13 @@ class FailureNotices {
   void poll(Job& job);
   /// Returns the notices of `context` that poll() has read. Each is returned once.
   [[nodiscard]] std::vector<FailureNotice> take(wire::ContextId context);
+  /// Reads notices as poll() does. Returns true if a member of `context` in this system has given
+  /// up the creation of a communicator there.
+  [[nodiscard]] bool was_left(Job& job, wire::ContextId context);
+  /// Returns the revocations that poll() has read. Each is returned once.
+  [[nodiscard]] std::vector<FailureNotice> take_revocations();
+  /// Keeps one of them for later: its communicator is not complete in this process yet.
+  void put_back(FailureNotice revocation);
   /// Drops the notices of a communicator that has been freed.
   void forget(wire::ContextId context);
   /// Keeps the state of a collective that was given up until the job ends: the vendor and the
@@ -64,13 +72,15 @@ class FailureNotices {
   void post_receive(Job& job) IMPISHIM_REQUIRES(mutex_);
   void receive_from_engine(Job& job) IMPISHIM_REQUIRES(mutex_);
   void receive_from_vendor(const Job& job) IMPISHIM_REQUIRES(mutex_);
-  void keep_notice(const FailureNoticeBytes& bytes) IMPISHIM_REQUIRES(mutex_);
+  void keep_notice(const Job& job, const FailureNoticeBytes& bytes) IMPISHIM_REQUIRES(mutex_);
 
   Mutex mutex_;
   std::list<Outgoing> sent_ IMPISHIM_GUARDED_BY(mutex_);
   std::unique_ptr<Incoming> incoming_ IMPISHIM_GUARDED_BY(mutex_);
   bool stopped_ IMPISHIM_GUARDED_BY(mutex_) = false;
   std::vector<FailureNotice> notices_ IMPISHIM_GUARDED_BY(mutex_);
+  std::set<wire::ContextId> left_ IMPISHIM_GUARDED_BY(mutex_);
+  std::vector<FailureNotice> revocations_ IMPISHIM_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const void>> given_up_ IMPISHIM_GUARDED_BY(mutex_);
 };
 

@@ -36,6 +36,7 @@
 #include "shim/job/stand_watch.hpp"
 #include "shim/job/vendor_progress.hpp"
 #include "shim/values/receive_sources.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/connect/host_listener.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/progress/progress_thread.hpp"
@@ -101,6 +102,17 @@ struct Job {
   collectives::Limits limits;
   OutstandingCollectives outstanding;
   FailureNotices failure_notices;
+  /// Of lost_systems.hpp: whether this process goes on when a system is lost; the number of losses
+  /// that it has handled; the lost systems (bit i stands for system i).
+  std::atomic<bool> survives{false};
+  std::atomic<std::size_t> losses_handled{0};
+  std::atomic<std::uint64_t> lost_systems{0};
+  Mutex losses_mutex;
+  /// True if no thread blocks in the vendor's MPI any more, and no new receive is the vendor's
+  /// request, since the program may revoke communicators.
+  std::atomic<bool> hears_revocations{false};
+  /// The number of calls in progress that do not survive the loss of a system (Indivisible).
+  std::atomic<std::int32_t> indivisible{0};
   bool tells_failures = false;  ///< all systems run this library, and read the notices
   StandWatch stand_watch;
 

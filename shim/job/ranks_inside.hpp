@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +26,16 @@ class RanksInside {
     count_ = static_cast<std::uint32_t>(world.spanning_ranks.size());
     received_ = !renames_sources() || keeps_sources ? count_ : 0;
   }
+  RanksInside(const RanksInside& other) { *this = other; }
+  RanksInside& operator=(const RanksInside& other) {
+    first_ = other.first_;
+    count_ = other.count_;
+    received_ = other.received_.load();
+    return *this;
+  }
+  /// From now on, no nonblocking receive is to be the vendor's request. Other threads may receive
+  /// meanwhile.
+  void keep_receives() { received_ = 0; }
 
   /// Returns true if `rank` of `comm` is known here to be inside.
   [[nodiscard]] bool has(MPI_Comm comm, int rank) const {
@@ -32,7 +43,7 @@ class RanksInside {
   }
   /// Returns true if in addition a nonblocking receive from `rank` can be the vendor's request.
   [[nodiscard]] bool has_source(MPI_Comm comm, int rank) const {
-    return index(rank) < received_ && comm == MPI_COMM_WORLD;
+    return index(rank) < received_.load(std::memory_order_relaxed) && comm == MPI_COMM_WORLD;
   }
   /// Returns the vendor's rank of a process that is inside.
   [[nodiscard]] int local_rank(int rank) const { return static_cast<int>(index(rank)); }
@@ -55,7 +66,7 @@ class RanksInside {
 
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;
-  std::uint32_t received_ = 0;
+  std::atomic<std::uint32_t> received_ = 0;
 };
 
 }  // namespace impishim::shim

@@ -5,9 +5,11 @@
 #include <utility>
 #include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
+#include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/job/message_pool.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/engine_request.hpp"
@@ -62,9 +64,21 @@ bool progress_for(Job& job, const Communicator& communicator, int source) {
   return false;
 }
 
+/// Raises the error of a probe in vain that would wait for a process of a lost system, or on a
+/// revoked communicator.
+int check_lost(Job& job, const Communicator& communicator, const char* function, int source) {
+  if (communicator.revoked.load(std::memory_order_relaxed)) [[unlikely]]
+    return raise_revoked(communicator.handle, function);
+  if (job.engine->lost_count() == 0 || !may_be_remote(communicator, source)) return MPI_SUCCESS;
+  handle_new_losses(job);
+  const auto error = job.engine->closed_source(
+      communicator.context, source == MPI_ANY_SOURCE ? wire::kAnySource : source);
+  return error ? raise(communicator.handle, function, *error) : MPI_SUCCESS;
+}
+
 /// Polls both sides in turn, and begins with the other side each time.
-int look(Job& job, const Communicator& communicator, int source, int tag, bool* found,
-         MPI_Status* status) {
+int look(Job& job, const Communicator& communicator, const char* function, int source, int tag,
+         bool* found, MPI_Status* status) {
   static thread_local bool remote_first = false;
   remote_first = !remote_first;
   *found = false;
@@ -76,7 +90,7 @@ int look(Job& job, const Communicator& communicator, int source, int tag, bool* 
       code = look_native(communicator, source, tag, found, status);
     if (*found || code != MPI_SUCCESS) return code;
   }
-  return code;
+  return check_lost(job, communicator, function, source);
 }
 
 int take_native(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message,
@@ -107,8 +121,8 @@ bool take_remote(Job& job, Communicator& communicator, int source, int tag, MPI_
   return true;
 }
 
-int take(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message,
-         MPI_Status* status) {
+int take(Job& job, Communicator& communicator, const char* function, int source, int tag,
+         MPI_Message* message, MPI_Status* status) {
   static thread_local bool remote_first = false;
   remote_first = !remote_first;
   int code = MPI_SUCCESS;
@@ -119,7 +133,7 @@ int take(Job& job, Communicator& communicator, int source, int tag, MPI_Message*
       code = take_native(job, communicator, source, tag, message, status);
     if (*message != MPI_MESSAGE_NULL || code != MPI_SUCCESS) return code;
   }
-  return code;
+  return check_lost(job, communicator, function, source);
 }
 
 }  // namespace
@@ -133,9 +147,9 @@ int Iprobe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* 
   if (code != MPI_SUCCESS) return code;
   bool found = source == MPI_PROC_NULL;
   if (found) set_empty_status(status, MPI_PROC_NULL);
-  if (!found) code = look(job, *communicator, source, tag, &found, status);
+  if (!found) code = look(job, *communicator, "MPI_Iprobe", source, tag, &found, status);
   if (!found && code == MPI_SUCCESS && progress_for(job, *communicator, source))
-    code = look(job, *communicator, source, tag, &found, status);
+    code = look(job, *communicator, "MPI_Iprobe", source, tag, &found, status);
   *flag = found ? 1 : 0;
   return code;
 }
@@ -160,7 +174,7 @@ int Probe(Job& job, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   }
   bool found = false;
   drive_until(job, may_be_native(*communicator, source), [&] {
-    code = look(job, *communicator, source, tag, &found, status);
+    code = look(job, *communicator, "MPI_Probe", source, tag, &found, status);
     return found || code != MPI_SUCCESS;
   });
   return code;
@@ -177,10 +191,10 @@ int Improbe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Message
     *message = MPI_MESSAGE_NO_PROC;
     set_empty_status(status, MPI_PROC_NULL);
   } else {
-    code = take(job, *communicator, source, tag, message, status);
+    code = take(job, *communicator, "MPI_Improbe", source, tag, message, status);
     if (*message == MPI_MESSAGE_NULL && code == MPI_SUCCESS &&
         progress_for(job, *communicator, source))
-      code = take(job, *communicator, source, tag, message, status);
+      code = take(job, *communicator, "MPI_Improbe", source, tag, message, status);
   }
   *flag = *message != MPI_MESSAGE_NULL ? 1 : 0;
   return code;
@@ -208,7 +222,7 @@ int Mprobe(Job& job, int source, int tag, MPI_Comm comm, MPI_Message* message, M
     return MPI_SUCCESS;
   }
   drive_until(job, may_be_native(*communicator, source), [&] {
-    code = take(job, *communicator, source, tag, message, status);
+    code = take(job, *communicator, "MPI_Mprobe", source, tag, message, status);
     return *message != MPI_MESSAGE_NULL || code != MPI_SUCCESS;
   });
   return code;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Recv and MPI_Irecv.
 #include "shim/pt2pt/receive.hpp"
+#include <atomic>
 #include <cstddef>
+#include <utility>
 #include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
@@ -40,18 +42,29 @@ Request& make_receive(Communicator& communicator, const char* function, void* bu
 
 /// Receives inside this system. Blocks in the vendor only if no operation of this library needs
 /// this thread (docs/architecture.md, Threads).
-[[gnu::noinline]] int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype,
-                                    int source, int tag, MPI_Comm comm, MPI_Status* status) {
+/// `communicator` is null if it is native.
+[[gnu::noinline]] int receive_local(Job& job, const Communicator* communicator, void* buf,
+                                    int count, MPI_Datatype datatype, int source, int tag,
+                                    MPI_Comm comm, MPI_Status* status) {
   if (job.may_block_in_vendor())
     return vendor::Recv(buf, count, datatype, source, tag, comm, status);
   MPI_Request request = MPI_REQUEST_NULL;
   int code = vendor::Irecv(buf, count, datatype, source, tag, comm, &request);
   if (code != MPI_SUCCESS) return code;
+  bool cancelling = false;
+  MPI_Status ended{};
   drive_until(job, true, [&] {
+    if (communicator != nullptr && communicator->revoked.load(std::memory_order_relaxed) &&
+        !std::exchange(cancelling, true))
+      vendor::Cancel(&request);
     int flag = 0;
-    code = vendor::Test(&request, &flag, status);
+    code = vendor::Test(&request, &flag, &ended);
     return code != MPI_SUCCESS || flag != 0;
   });
+  int cancelled = 0;
+  if (cancelling) vendor::Test_cancelled(&ended, &cancelled);
+  if (cancelled != 0) return raise_revoked(comm, "MPI_Recv");
+  copy_status(status, ended);
   return code;
 }
 
@@ -64,7 +77,8 @@ int receive_remote(Job& job, const Communicator& communicator, void* buf, int co
   operation.source = source == MPI_ANY_SOURCE ? wire::kAnySource : source;
   operation.tag = tag == MPI_ANY_TAG ? wire::kAnyTag : tag;
   job.engine->start(operation);
-  if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
+  if (!operation.complete()) await_operation(job, communicator, operation);
+  if (operation.result.cancelled) return raise_revoked(communicator.handle, "MPI_Recv");
   set_remote_status(status, operation.result);
   if (operation.result.error) {
     exit_if_engine_failed(job);
@@ -83,6 +97,11 @@ int receive_any(Job& job, Communicator& communicator, void* buf, int count, MPI_
   if (code == MPI_SUCCESS) {
     drive_until(job, true, [&] { return test_request(job, request); });
     code = finish_request(job, &handle, status);
+    if (handle != MPI_REQUEST_NULL) {
+      // The failure is pending for a request; the call ends.
+      code = error_code(proc_failed_class(), "MPI_Recv", request.receive.result.error->text);
+      pool.release(request);
+    }
   } else {
     pool.release(request);
   }
@@ -96,8 +115,10 @@ int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Data
   if (communicator.valid_rank(source)) [[likely]] {
     const int local = communicator.local_ranks[static_cast<std::size_t>(source)];
     if (local >= 0) {
-      const int code =
-          receive_local(job, buf, count, datatype, local, tag, communicator.handle, status);
+      if (communicator.revoked.load(std::memory_order_relaxed)) [[unlikely]]
+        return raise_revoked(communicator.handle, "MPI_Recv");
+      const int code = receive_local(job, &communicator, buf, count, datatype, local, tag,
+                                     communicator.handle, status);
       if (!communicator.local_ranks_are_spanning && status != MPI_STATUS_IGNORE)
         translate_source(communicator, *status);
       return code;
@@ -124,7 +145,7 @@ int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_C
   if (communicator == nullptr && job.may_block_in_vendor_at_once())
     return vendor::Recv(buf, count, datatype, source, tag, comm, status);
   if (communicator == nullptr)
-    return receive_local(job, buf, count, datatype, source, tag, comm, status);
+    return receive_local(job, nullptr, buf, count, datatype, source, tag, comm, status);
   const int local = communicator->local_rank(source);
   // The status of such a receive needs no translation.
   if (local >= 0 && communicator->local_ranks_are_spanning && job.may_block_in_vendor_at_once())
@@ -175,7 +196,8 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
   if (communicator == nullptr)
     return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);
-  if (local >= 0 && communicator->local_ranks_are_spanning)
+  if (local >= 0 && communicator->local_ranks_are_spanning &&
+      !job.hears_revocations.load(std::memory_order_relaxed))
     return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
   if (local >= 0 && vendor_request_serves(job, *communicator))
     return receive_renamed(buf, count, datatype, local, source, tag, comm, handle);

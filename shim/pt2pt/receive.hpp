@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <atomic>
+
 #include "shim/request/request.hpp"
 #include "shim/values/receive_sources.hpp"
 #include "shim/vendor.hpp"
@@ -14,8 +16,10 @@ namespace impishim::shim {
 [[nodiscard]] const RequestKind& receive_kind(const Communicator& communicator, int source);
 
 /// Returns true if a receive from a process of this system can be a vendor request. Its status then
-/// names the source as the user does, or the source can be kept in Job::receive_sources.
+/// names the source as the user does, or the source can be kept in Job::receive_sources. Where the
+/// program may revoke communicators, none is: a revocation ends requests of ours only.
 [[nodiscard]] inline bool vendor_request_serves(const Job& job, const Communicator& communicator) {
+  if (job.hears_revocations.load(std::memory_order_relaxed)) return false;
   return communicator.local_ranks_are_spanning || job.thread_level != MPI_THREAD_MULTIPLE;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Send and similar calls, blocking and nonblocking.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,12 +46,28 @@ constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend",
 /// Sends inside this system when the vendor may not block at once. Blocks in the vendor only if no
 /// operation of this library needs this thread (docs/architecture.md, Threads).
 template <const SendForms& forms>
-[[gnu::noinline]] int send_local(Job& job, const void* buf, int count, MPI_Datatype datatype,
-                                 int dest, int tag, MPI_Comm comm) {
+[[gnu::noinline]] int send_local(Job& job, const Communicator* communicator, const void* buf,
+                                 int count, MPI_Datatype datatype, int dest, int tag,
+                                 MPI_Comm comm) {
+  if (communicator != nullptr && communicator->revoked.load(std::memory_order_relaxed))
+    return raise_revoked(comm, forms.function);
   if (job.may_block_in_vendor()) return forms.blocking(buf, count, datatype, dest, tag, comm);
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code = forms.nonblocking(buf, count, datatype, dest, tag, comm, &request);
-  return code == MPI_SUCCESS ? poll_native(job, request) : code;
+  int code = forms.nonblocking(buf, count, datatype, dest, tag, comm, &request);
+  bool given_up = false;
+  if (code == MPI_SUCCESS) {
+    drive_until(job, true, [&] {
+      int flag = 0;
+      code = vendor::Test(&request, &flag, MPI_STATUS_IGNORE);
+      given_up = flag == 0 && communicator != nullptr &&
+                 communicator->revoked.load(std::memory_order_relaxed);
+      return code != MPI_SUCCESS || flag != 0 || given_up;
+    });
+  }
+  if (!given_up || code != MPI_SUCCESS) return code;
+  // No receive on a revoked communicator can match it any more.
+  vendor::Request_free(&request);
+  return raise_revoked(comm, forms.function);
 }
 
 /// Sends a short contiguous message without an operation. Most messages are of this kind. Returns
@@ -74,7 +91,8 @@ bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayo
   operation.buffer = std::move(buffer);
   address_send(communicator, dest, tag, forms.kind, operation);
   job.engine->start(operation);
-  if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
+  if (!operation.complete()) await_operation(job, communicator, operation);
+  if (operation.result.cancelled) return raise_revoked(communicator.handle, forms.function);
   if (operation.result.error) {
     exit_if_engine_failed(job);
     return raise(communicator.handle, forms.function, *operation.result.error);
@@ -153,7 +171,7 @@ int send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, M
   if (communicator != nullptr && local < 0)
     return send_slow_path(job, *communicator, forms, buf, count, datatype, dest, tag);
   if (!job.may_block_in_vendor_at_once()) [[unlikely]]
-    return send_local<forms>(job, buf, count, datatype, local, tag, comm);
+    return send_local<forms>(job, communicator, buf, count, datatype, local, tag, comm);
   return forms.blocking(buf, count, datatype, local, tag, comm);
 }
 

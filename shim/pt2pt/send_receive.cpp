@@ -34,6 +34,7 @@ int Sendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype
   }
   const int sent = Wait(&requests[1], MPI_STATUS_IGNORE);
   code = Wait(&requests[0], status);
+  if (requests[0] != MPI_REQUEST_NULL) cancel_receive(job, &requests[0]);  // a pending failure
   return code != MPI_SUCCESS ? code : sent;
 }
 

@@ -52,6 +52,14 @@ bool step_both(Job& job, Request& request) {
   return true;
 }
 
+/// Asks the vendor to cancel its part, if there is one and that was not asked before. `mutex` must
+/// be held.
+void cancel_twin(Request& request) {
+  if (request.vendor.request == MPI_REQUEST_NULL || request.vendor.cancelling) return;
+  request.vendor.cancelling = true;
+  vendor::Cancel(&request.vendor.request);
+}
+
 class AnySourceReceive final : public RequestKind {
  public:
   constexpr AnySourceReceive() : RequestKind({.receives = true}) {}
@@ -74,22 +82,23 @@ class AnySourceReceive final : public RequestKind {
   bool advance(Job& job, Request& request) const override {
     if (!request.mutex.try_lock()) return false;
     const AdoptedLock lock(request.mutex);
-    return request.done.load(std::memory_order_relaxed) || step_both(job, request);
+    if (request.done.load(std::memory_order_relaxed)) return true;
+    if (request.must_be_cancelled()) cancel_twin(request);
+    return step_both(job, request);
   }
 
   int read_status(Job& job, Request& request, MPI_Status* status) const override {
-    if (!request.vendor.won) return read_engine_receive(job, request, status);
+    if (!request.vendor.won) return read_waiting_receive(job, request, status);
     copy_status(status, request.vendor.status);
-    return request.error;
+    return code_of_vendor_part(request);
   }
 
   int cancel(Job& /*job*/, Request& request) const override {
     const MutexLock lock(request.mutex);
+    if (cancel_pending_failure(request)) return MPI_SUCCESS;
     if (request.done.load() || request.vendor.request == MPI_REQUEST_NULL) return MPI_SUCCESS;
     request.user_cancelled = true;
-    if (request.vendor.cancelling) return MPI_SUCCESS;
-    request.vendor.cancelling = true;
-    vendor::Cancel(&request.vendor.request);
+    cancel_twin(request);
     return MPI_SUCCESS;
   }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -63,6 +64,8 @@ int check_send(const Job& job, const Communicator& communicator, const char* fun
   if (!is_data(count, datatype)) return refuse_data(communicator, function, count);
   if (!is_tag(job, tag)) return refuse_tag(job, communicator, function, tag);
   if (!is_rank(communicator, dest)) return refuse_rank(communicator, function, dest);
+  if (communicator.revoked.load(std::memory_order_relaxed)) [[unlikely]]
+    return raise_revoked(communicator.handle, function);
   return MPI_SUCCESS;
 }
 
@@ -72,6 +75,8 @@ int check_receive(const Job& job, const Communicator& communicator, const char* 
   if (tag != MPI_ANY_TAG && !is_tag(job, tag)) return refuse_tag(job, communicator, function, tag);
   if (source != MPI_ANY_SOURCE && !is_rank(communicator, source))
     return refuse_rank(communicator, function, source);
+  if (communicator.revoked.load(std::memory_order_relaxed)) [[unlikely]]
+    return raise_revoked(communicator.handle, function);
   return MPI_SUCCESS;
 }
 

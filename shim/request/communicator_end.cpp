@@ -27,6 +27,7 @@ void forget_contexts(Job& job, const Communicator& communicator) {
   job.failure_notices.forget(communicator.context);
   job.engine->forget_context(communicator.context);
   job.engine->forget_context(communicator.context + 1);
+  job.engine->forget_context((communicator.context | kGroupMeeting) + 1);
   if (communicator.inter == nullptr) return;
   forget_contexts(job, *communicator.inter->local);
   forget_contexts(job, *communicator.inter->both);

@@ -35,8 +35,10 @@ int start_engine_receive(Job& job, Request& request, wire::ContextId context, bo
 namespace {
 
 /// Returns an error of the engine as a code that was not raised.
-int code_of(Job& job, const Request& request, const std::optional<Error>& error) {
-  if (!error) return MPI_SUCCESS;
+int code_of(Job& job, const Request& request, const wire::Envelope& result) {
+  const std::optional<Error>& error = result.error;
+  if (!error)
+    return result.cancelled && request.is_revoked() ? revoked_code(request.function) : MPI_SUCCESS;
   exit_if_engine_failed(job);
   return error_code(error_class_of(error->kind), request.function, error->text);
 }
@@ -57,7 +59,8 @@ class EngineSend final : public RequestKind {
     return MPI_SUCCESS;
   }
 
-  bool advance(Job& /*job*/, Request& request) const override {
+  bool advance(Job& job, Request& request) const override {
+    if (!request.send.complete() && request.must_be_cancelled()) job.engine->cancel(request.send);
     return request.send.complete() && request.end();
   }
 
@@ -82,16 +85,18 @@ class EngineReceive final : public RequestKind {
     return start_engine_receive(job, request, request.communicator->context, false);
   }
 
-  bool advance(Job& /*job*/, Request& request) const override {
+  bool advance(Job& job, Request& request) const override {
+    if (!request.receive.complete() && request.must_be_cancelled())
+      job.engine->cancel(request.receive);
     return request.receive.complete() && request.end();
   }
 
   int read_status(Job& job, Request& request, MPI_Status* status) const override {
-    return read_engine_receive(job, request, status);
+    return read_waiting_receive(job, request, status);
   }
 
   int cancel(Job& job, Request& request) const override {
-    job.engine->cancel(request.receive);
+    if (!cancel_pending_failure(request)) job.engine->cancel(request.receive);
     return MPI_SUCCESS;
   }
 
@@ -104,12 +109,34 @@ int read_engine_send(Job& job, const Request& request, MPI_Status* status) {
   set_empty_status(status, MPI_ANY_SOURCE);
   if (request.send.result.cancelled && status != MPI_STATUS_IGNORE)
     vendor::Status_set_cancelled(status, 1);
-  return code_of(job, request, request.send.result.error);
+  return code_of(job, request, request.send.result);
 }
 
 int read_engine_receive(Job& job, const Request& request, MPI_Status* status) {
   set_remote_status(status, request.receive.result);
-  return code_of(job, request, request.receive.result.error);
+  return code_of(job, request, request.receive.result);
+}
+
+int read_waiting_receive(Job& job, Request& request, MPI_Status* status) {
+  const wire::Envelope& result = request.receive.result;
+  const bool waited_for_any =
+      request.arguments.peer == MPI_ANY_SOURCE && result.source == wire::kAnySource;
+  if (!waited_for_any || !result.error || result.error->kind != ErrorKind::kLost)
+    return read_engine_receive(job, request, status);
+  exit_if_engine_failed(job);
+  set_empty_status(status, MPI_ANY_SOURCE);
+  request.failure_pending = !request.is_revoked();
+  return request.failure_pending
+             ? error_code(proc_failed_pending_class(), request.function, result.error->text)
+             : revoked_code(request.function);
+}
+
+bool cancel_pending_failure(Request& request) {
+  if (!request.failure_pending) return false;
+  request.failure_pending = false;
+  request.receive.result.error.reset();
+  request.receive.result.cancelled = true;
+  return true;
 }
 
 const RequestKind& engine_send() {

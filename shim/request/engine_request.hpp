@@ -16,5 +16,9 @@ namespace impishim::shim {
 /// raised.
 [[nodiscard]] int read_engine_send(Job& job, const Request& request, MPI_Status* status);
 [[nodiscard]] int read_engine_receive(Job& job, const Request& request, MPI_Status* status);
+/// As read_engine_receive() for a request whose failure may be pending, which it notes.
+[[nodiscard]] int read_waiting_receive(Job& job, Request& request, MPI_Status* status);
+/// Ends a receive whose failure is pending as a cancelled one. Returns false if there is none.
+bool cancel_pending_failure(Request& request);
 
 }  // namespace impishim::shim

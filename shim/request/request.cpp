@@ -8,6 +8,7 @@
 #include "shim/job/job.hpp"
 #include "shim/request/status.hpp"
 #include "shim/vendor.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 
@@ -44,6 +45,7 @@ void Request::begin() {
   vendor.won = false;
   vendor.cancelling = false;
   user_cancelled = false;
+  failure_pending = false;
   error = MPI_SUCCESS;
 }
 
@@ -59,10 +61,20 @@ int read_status(Job& job, Request& request, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
+bool is_done_or_closed(Job& job, Request& request) {
+  const bool closed =
+      job.engine->closed_source(request.communicator->context, wire::kAnySource).has_value();
+  if (closed || request.is_revoked()) return true;
+  // What it can fail in, a datatype, was in order the first time.
+  request.error = request.kind->start(job, request);
+  return request.error != MPI_SUCCESS ? request.end() : request.kind->advance(job, request);
+}
+
 int finish_request(Job& job, MPI_Request* handle, MPI_Status* status) {
   RequestPool& pool = request_pool();
   Request& request = pool.at(*handle);
   const int code = read_status(job, request, status);
+  if (request.active && request.failure_pending) return code;
   if (request.persistent) {
     request.active = false;
     request.done.store(true, std::memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "shim/handle/own_handle.hpp"
@@ -109,6 +110,9 @@ struct Request {
   bool active = false;
   std::atomic<bool> done{true};
   bool user_cancelled = false;
+  /// A receive from any source that has ended since a member is lost, and that waits again when the
+  /// loss is acknowledged (MPIX_ERR_PROC_FAILED_PENDING). Reported at least once.
+  bool failure_pending = false;
   int error = MPI_SUCCESS;  ///< found at completion; not raised yet
   VendorPart vendor;
   wire::SendOperation send;
@@ -121,7 +125,17 @@ struct Request {
     return communicator == nullptr ? MPI_COMM_WORLD : communicator->error_handle();
   }
   /// Returns true if only the engine completes this request, so a test need not drive it.
-  [[nodiscard]] bool moves_by_itself() const { return active && kind->traits().moves_by_itself; }
+  [[nodiscard]] bool moves_by_itself() const {
+    return active && kind->traits().moves_by_itself && !is_revoked() && !failure_pending;
+  }
+  /// Returns true if its communicator is revoked.
+  [[nodiscard]] bool is_revoked() const {
+    return communicator != nullptr && communicator->revoked.load(std::memory_order_relaxed);
+  }
+  /// Returns true once if it must be cancelled because its communicator is revoked.
+  [[nodiscard]] bool must_be_cancelled() {
+    return is_revoked() && !std::exchange(user_cancelled, true);
+  }
   /// Returns true if such a request is complete.
   [[nodiscard]] bool engine_is_done() const {
     return done.load(std::memory_order_acquire) ||
@@ -216,9 +230,15 @@ class RequestPool {
   std::atomic<bool> reaping_{false};
 };
 
+/// Starts a receive again whose failure is pending, if the loss has been acknowledged. Returns true
+/// if it is done or may not wait yet.
+bool is_done_or_closed(Job& job, Request& request);
+
 /// Makes progress on one request; returns true if it is done. Application threads only.
 inline bool test_request(Job& job, Request& request) {
-  return request.done.load(std::memory_order_acquire) || request.kind->advance(job, request);
+  if (request.done.load(std::memory_order_acquire))
+    return !request.failure_pending || is_done_or_closed(job, request);
+  return request.kind->advance(job, request);
 }
 
 /// Returns the requests of the job. For calls that are made only while there is one.
@@ -226,7 +246,7 @@ inline bool test_request(Job& job, Request& request) {
 
 /// Fills `status` (may be MPI_STATUS_IGNORE) from a request that is done, and returns its error
 /// code, not raised. Ends the operation: a persistent request becomes inactive; any other is
-/// released, and `*handle` is set to MPI_REQUEST_NULL.
+/// released, and `*handle` is set to MPI_REQUEST_NULL. If its failure is pending, nothing ends.
 [[nodiscard]] int finish_request(Job& job, MPI_Request* handle, MPI_Status* status);
 
 /// Raises `code` through the error handler of `comm` if it was made here (the vendor raises its own

@@ -113,6 +113,7 @@ Request& RequestPool::acquire(Communicator* communicator, const char* function) 
   request.function = function;
   request.persistent = false;
   request.active = false;
+  request.failure_pending = false;
   request.vendor.request = MPI_REQUEST_NULL;
   if (communicator != nullptr) communicator->pending.fetch_add(1, std::memory_order_relaxed);
   return request;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/request.hpp"
@@ -20,6 +21,13 @@ int start_vendor_receive(Request& request, int source) {
   return vendor::Irecv(request.arguments.receive_buffer, static_cast<int>(request.arguments.count),
                        request.arguments.datatype, source, request.arguments.tag,
                        request.communicator->handle, &request.vendor.request);
+}
+
+int code_of_vendor_part(const Request& request) {
+  int cancelled = 0;
+  if (request.error == MPI_SUCCESS && request.is_revoked())
+    vendor::Test_cancelled(&request.vendor.status, &cancelled);
+  return cancelled != 0 ? revoked_code(request.function) : request.error;
 }
 
 namespace {
@@ -44,12 +52,15 @@ class VendorReceive final : public RequestKind {
   }
 
   bool advance(Job& /*job*/, Request& request) const override {
-    return advance_locked(request, [&] { return test_vendor_part(request); });
+    return advance_locked(request, [&] {
+      if (request.must_be_cancelled()) vendor::Cancel(&request.vendor.request);
+      return test_vendor_part(request);
+    });
   }
 
   int read_status(Job& /*job*/, Request& request, MPI_Status* status) const override {
     copy_status(status, request.vendor.status);
-    return request.error;
+    return code_of_vendor_part(request);
   }
 
   int cancel(Job& /*job*/, Request& request) const override {

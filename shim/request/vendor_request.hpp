@@ -14,5 +14,8 @@ namespace impishim::shim {
 [[nodiscard]] int start_vendor_receive(Request& request, int source);
 /// Tests the vendor's part. Returns true if it is complete: its status is then the result.
 [[nodiscard]] bool test_vendor_part(Request& request);
+/// Returns the code of a request that ended by the vendor's part, not raised: that of a revoked
+/// communicator if it was cancelled for that.
+[[nodiscard]] int code_of_vendor_part(const Request& request);
 
 }  // namespace impishim::shim

@@ -26,6 +26,7 @@
 #include "shim/handle/hints.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/native.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/rma/synchronisation.hpp"
@@ -128,6 +129,7 @@ int check_window(const Job& job, Communicator& parent, const char* function,
 /// Makes a window on a spanning communicator.
 int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape, MPI_Info hints,
                 const MakeNative& make, MPI_Win* win) {
+  const Indivisible call(job);
   Communicator& parent = *spanning(&job, comm);
   // It gives up what the rule of docs/one-sided.md is for, so the program must ask for it.
   shape.vendor_accumulates = hint(hints, kAccumulate) == kByVendor;
@@ -137,6 +139,8 @@ int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape
   code = make_own_communicator(job, parent, function, &made_comm);
   if (code != MPI_SUCCESS) return code;
   Communicator& own = *job.communicators.find(made_comm);
+  own.made_for = "a window";
+  break_if_lost(job, own);
   OneSided& windows = one_sided(job);
   MPI_Win made = MPI_WIN_NULL;
   code = make_native_window(job, own, parent, function, make, shape, made);

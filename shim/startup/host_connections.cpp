@@ -23,6 +23,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/channel/delayed_channel.hpp"
 #include "wire/channel/tcp_options.hpp"
+#include "wire/compress/compressed_channel.hpp"
 #include "wire/connect/handover.hpp"
 #include "wire/connect/host_channels.hpp"
 #include "wire/connect/host_mesh.hpp"
@@ -148,11 +149,26 @@ Result<std::unique_ptr<wire::Reconnector>> make_resumable(
   return reconnector;
 }
 
-/// Returns the options of connections. A channel of several ones gives each only what it can carry.
+/// Wraps the channels whose bytes are compressed. Outermost: bytes are compressed before they are
+/// encrypted, and once, whatever connection carries them.
+Result<void> compress_channels(const JoiningProcess& process,
+                               std::vector<wire::HostChannel>& channels) {
+  for (wire::HostChannel& each : channels) {
+    if (!wire::compresses_between(process.map, process.host(), each.host)) continue;
+    auto compressed = wire::CompressedChannel::make(std::move(each.channel));
+    if (!compressed) return compressed.error();
+    each.channel = std::move(*compressed);
+  }
+  return {};
+}
+
+/// Returns the options of connections. A channel of several ones gives each only what it can carry,
+/// and one that compresses has to notice that its connection is full.
 wire::TcpOptions tcp_options(const JoiningProcess& process) {
   constexpr int kMostUnsent = 1 << 17;
   wire::TcpOptions options = process.settings.tcp;
-  if (process.map.values().streams != 1) options.most_unsent = kMostUnsent;
+  const wire::NegotiatedValues& values = process.map.values();
+  if (values.streams != 1 || values.compressed) options.most_unsent = kMostUnsent;
   return options;
 }
 
@@ -191,6 +207,8 @@ Result<HostConnections> make_channels(const JoiningProcess& process, HostConnect
     if (!reconnector) return reconnector.error();
     made.reconnector = std::move(*reconnector);
   }
+  auto compressed = compress_channels(process, made.channels);
+  if (!compressed) return compressed.error();
   if (process.settings.test_delay_ms == 0) return made;
   auto delayed = delay_channels(made.channels, process.settings.test_delay_ms);
   if (!delayed) return delayed.error();

@@ -25,6 +25,7 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/lost_systems.hpp"
 #include "shim/startup/init.hpp"
 #include "shim/startup/session.hpp"
 #include "shim/tool/tool_state.hpp"
@@ -102,6 +103,7 @@ void join_if_asked(bool answer) {
   }
   ToolState::instance().keep_settings(joined_job);
   if (answer) answer_signals(joined_job);
+  follow_error_handler(joined_job);
 }
 
 /// Joins the job, and connects it with its parents if it was spawned.

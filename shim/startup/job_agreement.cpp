@@ -242,6 +242,7 @@ Result<JobEntry> enter_job(const JobSettings& settings, const SystemPlan& plan, 
                                 .lanes = settings.lanes,
                                 .reconnect = settings.reconnect,
                                 .streams = settings.streams,
+                                .compressed = settings.compressed,
                                 .has_gateways = has_gateways};
     entered = enter_at_server(settings, size);
     if (entered) {
@@ -288,6 +289,7 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
       agreed->map.set_lanes(settings.lanes);
       agreed->map.set_reconnect(settings.reconnect);
       agreed->map.set_streams(settings.streams);
+      agreed->map.set_compressed(settings.compressed);
       encoded = wire::encode_job_map(agreed->map);
     }
   }

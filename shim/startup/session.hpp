@@ -29,6 +29,7 @@ struct JobSettings {
   /// IMPISHIM_RECONNECT: seconds for which a lost connection is tried again.
   std::int32_t reconnect = wire::kReconnectAuto;
   std::int32_t streams = 1;  ///< IMPISHIM_STREAMS; wire::kStreamsAuto: as the road needs
+  bool compressed = false;   ///< IMPISHIM_COMPRESSION=zstd
   int answer_time = 0;       ///< IMPISHIM_ANSWER_TIME: seconds; 0: no limit
   wire::TcpOptions tcp;      ///< IMPISHIM_HEARTBEAT, IMPISHIM_CONGESTION
   /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.

@@ -17,6 +17,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/channel/tcp_options.hpp"
+#include "wire/compress/zstd_library.hpp"
 #include "wire/connect/host_listener.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/fabric/fabric.hpp"
@@ -132,6 +133,18 @@ Result<void> read_streams(JobSettings& request) {
              "be 0");
 }
 
+/// Reads IMPISHIM_COMPRESSION. Fails also if there is no zstd.
+Result<void> read_compression(JobSettings& request) {
+  const char* text = secure_getenv("IMPISHIM_COMPRESSION");
+  if (text == nullptr) return {};
+  const auto compressed = wire::parse_compression(text);
+  if (!compressed) return bad("IMPISHIM_COMPRESSION", text, "use off (default) or zstd");
+  request.compressed = *compressed;
+  if (!*compressed) return {};
+  const auto loaded = wire::load_zstd();
+  return loaded ? loaded : bad("IMPISHIM_COMPRESSION", text, loaded.error().text.c_str());
+}
+
 /// Reads the options of connections: how long they last without answers, how long lost ones are
 /// tried again, and how fast they send.
 Result<void> read_connections(JobSettings& request) {
@@ -140,6 +153,8 @@ Result<void> read_connections(JobSettings& request) {
   if (!reconnect) return reconnect;
   auto streams = read_streams(request);
   if (!streams) return streams;
+  auto compression = read_compression(request);
+  if (!compression) return compression;
   constexpr int kLeastAnswerTime = 10;
   auto answer = read_variable("IMPISHIM_ANSWER_TIME", 0, wire::kMostReconnect, request.answer_time);
   if (!answer) return answer;

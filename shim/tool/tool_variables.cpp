@@ -76,6 +76,8 @@ std::span<const ToolSetting> tool_settings() {
                    "between machines"),
       text_setting("impishim_streams", "IMPISHIM_STREAMS",
                    "connections of a channel between hosts at once: a number or auto; empty: 1"),
+      text_setting("impishim_compression", "IMPISHIM_COMPRESSION",
+                   "compression of channels between hosts: off (also if empty) or zstd"),
       number_setting("impishim_heartbeat", "IMPISHIM_HEARTBEAT", 5,
                      "seconds between two probes of an idle connection"),
       number_setting("impishim_answer_time", "IMPISHIM_ANSWER_TIME", 0,

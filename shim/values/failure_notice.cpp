@@ -32,7 +32,7 @@ constexpr std::array kClasses{MPI_ERR_OTHER,    MPI_ERR_BUFFER,
                               MPI_ERR_INFO,     MPI_ERR_REQUEST,
                               MPI_ERR_NO_MEM,   MPI_ERR_KEYVAL,
                               MPI_ERR_SIZE,     MPI_ERR_UNSUPPORTED_OPERATION};
-constexpr auto kLastKind = static_cast<std::uint8_t>(FailureNotice::Kind::kBroken);
+constexpr auto kLastKind = static_cast<std::uint8_t>(FailureNotice::Kind::kRevoked);
 constexpr std::uint32_t kMark = 0x494d4e46;  ///< tells a notice from other bytes
 
 }  // namespace

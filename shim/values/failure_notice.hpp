@@ -23,6 +23,9 @@ struct FailureNotice {
     kInit,       ///< the member has no persistent request; `number` counts its initialisations
     kWaits,      ///< no error: the member has waited for long, with these arguments
     kBroken,     ///< a member gave up the collective: it and all later ones end in an error
+    kLeft,       ///< a member gave up the creation of a communicator; for its own system
+    kRevoked,    ///< a member has revoked the communicator
+    kLost,       ///< members are lost; never sent
   };
   wire::ContextId context = 0;  ///< point-to-point context of the communicator
   std::uint64_t number = 0;

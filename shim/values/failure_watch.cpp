@@ -66,6 +66,10 @@ std::optional<FailureNotice> FailureWatch::end_of(std::uint64_t collective,
         return differs_here(notice);
       case Kind::kInit:  // this member has the request, and counts its starts as collectives
         return notice.number <= initialisations;
+      case Kind::kLeft:  // these never come here
+      case Kind::kRevoked:
+      case Kind::kLost:
+        break;
     }
     return false;
   };

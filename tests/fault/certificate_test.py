@@ -77,6 +77,14 @@ class Certificates(Certified):
         # On a slow machine it tells who has joined.
         self.assertNotIn("turned away", server.err)
 
+    def test_gateways(self):
+        """Ranks 1 and 3 reach the other system through the first ranks of their systems."""
+        server, address = self.serve(**self.files("server"))
+        gateway = {"IMPISHIM_GATEWAY": "0"}
+        self.joins(
+            server, address, self.files("system", **gateway), self.files("server", **gateway)
+        )
+
     def test_the_local_form(self):
         words = (ARGUMENTS.program, ":", "-np", "2", ARGUMENTS.foreign_program)
         with impirun("-np", "2", *words, **self.files("server")) as run:

@@ -16,7 +16,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"
 from network_test import inside, ip, made_namespaces  # noqa: E402
 from support import ARGUMENTS, Case, Run, main  # noqa: E402
 
-TUNNEL = pathlib.Path(__file__).resolve().parent / "tunnel.py"
+HERE = pathlib.Path(__file__).resolve().parent
+TUNNEL = HERE / "tunnel.py"
+MAKE_CERTIFICATES = HERE.parent / "support" / "make_certificates.sh"
 
 LEFT, RIGHT = "10.99.0.1", "192.168.7.2"
 ROUTER = "10.99.0.254"
@@ -224,6 +226,28 @@ class Reach(Case):
             variables = {"IMPISHIM_SECRET": "of the two sites and the server"}
             self.expect_joined(
                 sites, variables, variables, server=variables, server_words=("-relay",)
+            )
+
+    def test_both_closed_and_certificates_over_a_relay(self):
+        with Sites() as sites, tempfile.TemporaryDirectory() as folder:
+            sites.admit()
+            subprocess.run(["sh", MAKE_CERTIFICATES, folder], check=True)
+
+            def files(name):
+                return {
+                    "IMPISHIM_CERTIFICATE": f"{folder}/{name}.pem",
+                    "IMPISHIM_PRIVATE_KEY": f"{folder}/{name}.key",
+                    "IMPISHIM_AUTHORITY": f"{folder}/authority.pem",
+                    # The certificate's name, since it does not hold the router's address.
+                    "IMPISHIM_SERVER_NAME": "server.example",
+                }
+
+            self.expect_joined(
+                sites,
+                files("system"),
+                files("server"),
+                server=files("server"),
+                server_words=("-relay",),
             )
 
     def test_one_direction_needs_no_relay(self):

@@ -103,6 +103,7 @@ class Resets(Case):
             again = run.err.count("is taken up again")
             print(f"{cuts} connections were reset; {again} times one was taken up again")
             self.assertGreater(again, 10, run)
+            return run.err
 
     def test_between_hosts_of_one_process(self):
         self.survives()
@@ -133,6 +134,25 @@ class Resets(Case):
 
     def test_of_several_streams_of_gateways(self):
         self.survives(IMPISHIM_STREAMS="3", IMPISHIM_GATEWAY="0")
+
+    def compresses(self, **variables):
+        """The same with compressed streams. Some of the bytes were compressed."""
+        errors = self.survives(IMPISHIM_COMPRESSION="zstd", **variables)
+        found = re.findall(r"compression to .*: (\d+) bytes became (\d+)", errors)
+        print(f"compressed: {found}")
+        self.assertGreater(sum(int(before) for before, _ in found), 0, errors)
+
+    def test_of_a_compressed_job(self):
+        self.compresses()
+
+    def test_of_a_compressed_and_encrypted_job(self):
+        self.compresses(IMPISHIM_SECRET="of the two systems")
+
+    def test_of_compressed_streams(self):
+        self.compresses(IMPISHIM_STREAMS="4", reset_some=reset_one)
+
+    def test_of_compressed_gateways(self):
+        self.compresses(IMPISHIM_GATEWAY="0")
 
     def test_that_nothing_takes_up(self):
         """IMPISHIM_RECONNECT=0: the first one ends the job."""

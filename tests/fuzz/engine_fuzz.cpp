@@ -346,8 +346,8 @@ class Session {
   void forge_any(Input& input) {
     static constexpr std::array<std::uint64_t, 8> kLengths = {
         0, 1, 100, 1025, kDatalen, kDatalen + 1, 5000, ~std::uint64_t{0}};
-    static constexpr std::array<std::uint32_t, 11> kTypes = {0, 1, 2, 3,          4,         5,
-                                                             6, 7, 8, 0x49530001, 0x49530002};
+    static constexpr std::array<std::uint32_t, 12> kTypes = {
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 0x49530001, 0x49530002, 0x49530003};
     forged_ = true;
     Neighbour& over = any(input);
     const int from = input.byte() % 4;

@@ -202,10 +202,11 @@ class OpenMpi5(NewerHeader, unittest.TestCase):
         "MPI_Session_get_info": "intercept",
         "MPI_Session_init": "always",
         "MPI_Session_set_errhandler": "forward",
-        "MPIX_Comm_agree": "refuse",
+        "MPIX_Comm_agree": "intercept",
         "MPIX_Comm_iagree": "refuse",
-        "MPIX_Comm_revoke": "refuse",
-        "MPIX_Comm_shrink": "refuse",
+        "MPIX_Comm_is_revoked": "intercept",
+        "MPIX_Comm_revoke": "intercept",
+        "MPIX_Comm_shrink": "intercept",
         "MPIX_Query_cuda_support": "forward",
     }
 

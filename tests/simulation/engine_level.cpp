@@ -22,6 +22,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/memory_channel.hpp"
 #include "wire/engine/engine.hpp"
+#include "wire/link/relay_credit.hpp"
 #include "wire/resume/resumable_channel.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
@@ -34,6 +35,8 @@ constexpr int kMostProcs = 6;
 constexpr VirtualTime kEnds = 120 * kSecond;
 constexpr VirtualTime kShortestPause = 10;
 constexpr VirtualTime kLongestPause = 5 * kMillisecond;
+/// Latest time at which a client is lost.
+constexpr VirtualTime kLatestLoss = 300 * kMillisecond;
 /// Longest time for which a process stands still.
 constexpr VirtualTime kLongestStop = 200 * kMillisecond;
 
@@ -68,8 +71,9 @@ NetworkShape draw_network(Random& random) {
 
 class EngineJob {
  public:
-  explicit EngineJob(std::uint64_t seed)
+  EngineJob(std::uint64_t seed, bool loses)
       : random_(seed),
+        loses_(loses),
         shape_(draw_job(random_)),
         job_(make_job(shape_)),
         network_(clock_, random_, draw_network(random_)),
@@ -81,11 +85,18 @@ class EngineJob {
       options[rank].job = job_;
       options[rank].here = static_cast<WorldRank>(rank);
       options[rank].format_of_client.assign(job_.clients().size(), Format::kNative);
+      // Credit that is not given back is missed soon.
+      if (loses_) {
+        options[rank].relay.local_sender_limit = RelayDebt::kLeastLimit;
+        options[rank].relay.remote_sender_limit = RelayDebt::kLeastLimit;
+      }
     }
     join_hosts(options);
     join_procs(options);
-    for (std::size_t rank = 0; rank < options.size(); ++rank)
+    for (std::size_t rank = 0; rank < options.size(); ++rank) {
       processes_[rank].engine = std::make_unique<Engine>(std::move(options[rank]));
+      processes_[rank].engine->survive_losses(loses_);
+    }
   }
   EngineJob(const EngineJob&) = delete;
   EngineJob& operator=(const EngineJob&) = delete;
@@ -101,6 +112,7 @@ class EngineJob {
     const VirtualTime faults_end = random_.one_in(20) ? 0 : random_.scaled(500 * kMillisecond);
     faults_.begin(connectors, faults_end, faults_end / 40 + random_.scaled(20 * kMillisecond));
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) step_soon(rank, kShortestPause);
+    if (loses_) clock_.after(random_.scaled(kLatestLoss), [this] { lose_client(); });
     while (left_ < processes_.size()) {
       if (!clock_.run_next()) throw Violation("nothing will happen any more: " + state());
       for (SimulatedConnector* const each : connectors) each->look();
@@ -126,6 +138,7 @@ class EngineJob {
     std::vector<HostEnd> ends;
     bool closing = false;
     bool closed = false;
+    std::size_t losses_handled = 0;
   };
 
   void join_hosts(std::vector<EngineOptions>& options) {
@@ -170,8 +183,11 @@ class EngineJob {
     const VirtualTime delay =
         stops ? random_.scaled(kLongestStop) : kShortestPause / 2 + random_.below(pause);
     clock_.after(delay, [this, rank, pause] {
+      if (processes_[rank].engine == nullptr) return;  // lost, or it has left
       const std::size_t events = step(rank);
-      if (processes_[rank].engine->closed()) return leave_soon(rank);
+      if (processes_[rank].engine->closed() && !processes_[rank].closed) leave_soon(rank);
+      // As the library's progress thread does until the whole system has closed: what a channel
+      // has accepted may not have left yet.
       step_soon(rank, events > 0 ? kShortestPause : std::min(2 * pause, kLongestPause));
     });
   }
@@ -179,6 +195,7 @@ class EngineJob {
   std::size_t step(std::size_t rank) {
     Process& process = processes_[rank];
     const auto here = static_cast<WorldRank>(rank);
+    if (process.closed) return process.engine->poll(random_.one_in(2));
     bool begins = false;
     for (auto i = random_.below(4); i > 0; --i)
       begins = plan_.begin_next(here, *process.engine) || begins;
@@ -189,7 +206,35 @@ class EngineJob {
     const std::size_t events = process.engine->poll(random_.one_in(2));
     const Error* const failure = process.engine->failure();
     if (failure != nullptr) throw Violation(fmt::format("process {}: {}", rank, failure->text));
+    handle_loss(here, process);
     return events + (begins ? 1 : 0);
+  }
+
+  /// Ends all processes of a client that are left, as a crash of its machine does.
+  void lose_client() {
+    const auto client = static_cast<std::int32_t>(random_.below(job_.clients().size()));
+    plan_.lose(client);
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+      if (job_.proc(static_cast<WorldRank>(rank)).client == client) leave(processes_[rank]);
+    }
+  }
+
+  /// Does for a loss what the shim does for each communicator.
+  void handle_loss(WorldRank here, Process& process) {
+    Engine& engine = *process.engine;
+    if (engine.lost_count() == process.losses_handled) return;
+    process.losses_handled = engine.lost_count();
+    for (const std::int32_t client : engine.lost_clients()) {
+      std::vector<std::int32_t> ranks;
+      for (WorldRank rank = 0; rank < job_.size(); ++rank) {
+        if (job_.proc(rank).client == client) ranks.push_back(rank);
+      }
+      for (ContextId context = 0; context < kNamings; ++context) {
+        engine.close_sources(context, client, ranks);
+        engine.open_any_source(context);
+      }
+    }
+    plan_.knows_loss(here);
   }
 
   /// Ends a process when all processes of its host have closed: a channel in memory, unlike one of
@@ -206,6 +251,7 @@ class EngineJob {
   }
 
   void leave(Process& process) {
+    if (process.engine == nullptr) return;  // lost before
     for (const HostEnd& each : process.ends) repeated_ += each.channel->counters().repeated;
     network_.drain(true);
     process.engine.reset();
@@ -225,6 +271,7 @@ class EngineJob {
   }
 
   Random random_;
+  bool loses_;
   JobShape shape_;
   JobMap job_;
   VirtualClock clock_;
@@ -239,6 +286,12 @@ class EngineJob {
 
 }  // namespace
 
-void run_engine_seed(std::uint64_t seed, SimulationTotals& totals) { EngineJob(seed).run(totals); }
+void run_engine_seed(std::uint64_t seed, SimulationTotals& totals) {
+  EngineJob(seed, false).run(totals);
+}
+
+void run_loss_seed(std::uint64_t seed, SimulationTotals& totals) {
+  EngineJob(seed, true).run(totals);
+}
 
 }  // namespace impishim::wire::test

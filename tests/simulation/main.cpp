@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs seeds of the simulation until one of them breaks a promise.
-//   resume_simulation --seeds N [--first S] [--level stream|striped|engine|all]
+//   resume_simulation --seeds N [--first S] [--level stream|striped|engine|loss|all]
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ void name_seed(int signal_number) {
 void run_seed(const std::string& level, std::uint64_t seed, SimulationTotals& totals) {
   if (level == "stream") return run_stream_seed(seed, totals);
   if (level == "striped") return run_striped_seed(seed, totals);
-  return run_engine_seed(seed, totals);
+  return level == "loss" ? run_loss_seed(seed, totals) : run_engine_seed(seed, totals);
 }
 
 /// Returns true if no seed breaks a promise.
@@ -67,12 +67,12 @@ int run(int argc, char** argv) {
   std::string level = "all";
   app.add_option("--seeds", seeds, "how many seeds to run")->required();
   app.add_option("--first", first, "the first seed");
-  app.add_option("--level", level, "stream, striped, engine or all")
-      ->check(CLI::IsMember({"stream", "striped", "engine", "all"}));
+  app.add_option("--level", level, "stream, striped, engine, loss or all")
+      ->check(CLI::IsMember({"stream", "striped", "engine", "loss", "all"}));
   CLI11_PARSE(app, argc, argv);
   for (const int each : {SIGABRT, SIGSEGV, SIGALRM}) signal(each, name_seed);
   bool kept = true;
-  for (const std::string each : {"stream", "striped", "engine"}) {
+  for (const std::string each : {"stream", "striped", "engine", "loss"}) {
     if (level == "all" || level == each) kept = run_level(each, first, seeds) && kept;
   }
   return kept ? 0 : 1;

@@ -25,6 +25,7 @@ enum class ErrorKind : std::uint8_t {
   kTruncation,      ///< a message is longer than the receive buffer
   kTooLittle,       ///< a message is shorter than what was asked for, where both ends must agree
   kAborted,         ///< some process of the job called MPI_Abort
+  kLost,            ///< a system of the job is lost, and the others go on
 };
 
 /// A failure: its kind, and one sentence that names the cause and, where possible, the cure.

@@ -12,7 +12,8 @@ TypeMapCursor::TypeMapCursor(const TypeLayout& layout, std::uint64_t items) : la
   Block block = layout.blocks().front();
   if (block.repeat == 1) {
     block.repeat = items;
-    block.stride = layout.extent();
+    // A single item has no next one, and its extent may point outside of all memory.
+    block.stride = items > 1 ? layout.extent() : 0;
   } else if (layout.extent() == static_cast<std::ptrdiff_t>(block.repeat) * block.stride) {
     block.repeat *= items;
   } else {

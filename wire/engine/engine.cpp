@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,7 +74,8 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait)
       relay(settings.relay.batch_target, state.counters, readiness, sender),
       send_path({settings, state, failure, peers, readiness, sender, *this}),
       receive_path({settings, state, flags, failure, peers, send_path, *this}),
-      shutdown({settings, state, failure, peers, readiness, sender, send_path, receive_path}),
+      shutdown(
+          {settings, state, flags, failure, peers, readiness, sender, send_path, receive_path}),
       dispatcher({settings, state, peers, readiness, relay, send_path, receive_path, shutdown}) {}
 
 std::size_t Engine::Impl::poll_link(Link& link) {
@@ -140,6 +142,10 @@ std::size_t Engine::Impl::poll(bool application_waits) {
   const std::size_t events = poll_links();
   relay.poll_ends();
   if (has_failed()) return events + 1;
+  if (shutdown.has_losses()) [[unlikely]] {
+    shutdown.advance_losses();
+    return events + 1;
+  }
   if (relay.owes_credit()) relay.return_credits();
   if (shutdown.closing()) shutdown.advance();
   if (shutdown.has_released()) remove_released();
@@ -339,6 +345,43 @@ void Engine::announce_abort(std::int32_t exit_code, const std::string& text) {
     impl_->shutdown.announce_abort(exit_code, text);
   }
   drain_output();
+}
+
+void Engine::survive_losses(bool survive) {
+  impl_->flags.survives_losses.store(survive, std::memory_order_relaxed);
+}
+
+std::size_t Engine::lost_count() const {
+  return impl_->flags.lost_clients.load(std::memory_order_acquire);
+}
+
+std::vector<std::int32_t> Engine::lost_clients() {
+  const MutexLock lock(impl_->mutex);
+  return impl_->state.lost.numbers();
+}
+
+std::string Engine::loss_text(std::int32_t client) {
+  const MutexLock lock(impl_->mutex);
+  return impl_->state.lost.contains(client) ? impl_->state.lost.error(client).text : std::string();
+}
+
+void Engine::close_sources(ContextId context, std::int32_t client,
+                           std::span<const std::int32_t> ranks) {
+  const MutexLock lock(impl_->mutex);
+  if (!impl_->state.lost.contains(client)) return;
+  impl_->receive_path.close(context,
+                            {{ranks.begin(), ranks.end()}, true, impl_->state.lost.error(client)});
+}
+
+void Engine::open_any_source(ContextId context) {
+  const MutexLock lock(impl_->mutex);
+  impl_->receive_path.queue().open_any_source(context);
+}
+
+std::optional<Error> Engine::closed_source(ContextId context, std::int32_t source) {
+  const MutexLock lock(impl_->mutex);
+  const Error* const error = impl_->receive_path.queue().closed(context, source);
+  return error == nullptr ? std::nullopt : std::optional(*error);
 }
 
 const Error* Engine::failure() const { return impl_->failure.error(); }

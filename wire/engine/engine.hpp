@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -205,6 +206,26 @@ class Engine {
   }
   /// Returns the exit code that came with an abort announcement, or nothing.
   [[nodiscard]] std::optional<std::int32_t> abort_code() const;
+
+  /// Sets whether this process goes on when another client is lost. At first it does not: the loss
+  /// of a client fails the engine. Otherwise only the operations that need the client end, with
+  /// kLost.
+  void survive_losses(bool survive);
+  /// Returns the number of lost clients. Cheap: one load.
+  [[nodiscard]] std::size_t lost_count() const;
+  /// Returns their numbers, ascending.
+  [[nodiscard]] std::vector<std::int32_t> lost_clients();
+  /// Returns the text of a lost client's error.
+  [[nodiscard]] std::string loss_text(std::int32_t client);
+  /// Closes sources of a context: `ranks` are the ranks of a lost client's processes in it.
+  /// Receives that wait for them, or for any source, end with the client's error, and so do later
+  /// ones that no message is there for. A receive with a native twin becomes contested instead.
+  /// The engine knows no communicators, so its caller must do this for each one.
+  void close_sources(ContextId context, std::int32_t client, std::span<const std::int32_t> ranks);
+  /// Lets receives from any source wait again in spite of the closed ones.
+  void open_any_source(ContextId context);
+  /// Returns the error that a receive which had to wait would end with, or nothing.
+  [[nodiscard]] std::optional<Error> closed_source(ContextId context, std::int32_t source);
 
   /// Forgets the unmatched messages of a freed communicator's context, except those whose senders
   /// wait for a match and can cancel them.

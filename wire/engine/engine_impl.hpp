@@ -75,6 +75,9 @@ class Engine::Impl final : public OutputOwner, public FailureHandler {
   void link_ended(Link& link, const Error& error) override IMPISHIM_REQUIRES(mutex) {
     shutdown.link_ended(link, error);
   }
+  [[nodiscard]] bool survives_end_of(const Link& link) const override IMPISHIM_REQUIRES(mutex) {
+    return shutdown.survives_end_of(link);
+  }
 
   // state_report.cpp
   static void add_host_traffic(EngineCounters& counters, const Link& link);

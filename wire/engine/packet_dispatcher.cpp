@@ -13,6 +13,7 @@
 #include "wire/packet/packet.hpp"
 #include "wire/peer/engine_settings.hpp"
 #include "wire/peer/link.hpp"
+#include "wire/peer/lost_clients.hpp"
 #include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -94,6 +95,8 @@ Result<void> PacketDispatcher::packet_begins(Link& link) {
   if (route.source < 0 || header.src != route.source_id || header.dest != route.destination_id) {
     auto found = find_route(link, header);
     if (!found) return found;
+    if (arrival.relay_to == &link) [[unlikely]]
+      return {};
   }
   arrival.source = route.source;
   if (link.peer_finished && comes_too_late(link))
@@ -126,6 +129,7 @@ Result<void> PacketDispatcher::link_packet_begins(Link& link) {
 void PacketDispatcher::relayed_packet_begins(Link& link) {
   Arrival& arrival = link.arrival;
   arrival.relay_to = link.latest_route.relay_to;
+  arrival.to_be_relayed = link.latest_route.to_be_relayed;
   if (parts_.relay.relay_whole(link)) return;
   std::ranges::copy(link.input.raw_header(), arrival.raw.begin());
   const std::size_t size = link.input.header().payload_size();
@@ -160,14 +164,32 @@ Result<void> PacketDispatcher::find_route(Link& link, const PacketHeader& header
     route.to_be_relayed =
         parts_.peers.relayed_beyond(*route.relay_to, route.source, route.destination);
   }
+  if (is_of_lost_client(route)) {
+    // The route is not kept, so that each such packet comes here.
+    link.latest_route = {};
+    link.arrival.relay_to = &link;
+    return {};
+  }
   link.latest_route = route;
   return {};
+}
+
+/// Returns true if the packet is to be dropped: its sender, or the process that it is for, is lost.
+bool PacketDispatcher::is_of_lost_client(const PacketRoute& route) const {
+  const LostClients& lost = parts_.state.lost;
+  const JobMap& job = parts_.settings.job;
+  return !lost.empty() && (lost.contains(job.proc(route.source).client) ||
+                           lost.contains(job.proc(route.destination).client));
 }
 
 /// Handles a packet whose payload is complete.
 Result<void> PacketDispatcher::packet_ends(Link& link) {
   if (link.arrival.relay_to != nullptr) {
-    parts_.relay.relay(link);
+    if (link.arrival.relay_to != &link) {
+      parts_.relay.relay(link);
+    } else if (link.input.header().dest != parts_.settings.my_id) {
+      parts_.relay.drop(link);
+    }
     return {};
   }
   const PacketType type = link.input.header().type;
@@ -182,6 +204,8 @@ Result<void> PacketDispatcher::link_packet_ends(Link& link) {
     case PacketType::kAbort:
       parts_.shutdown.abort_arrived(link);
       return {};
+    case PacketType::kLost:
+      return parts_.shutdown.loss_arrived(link);
     default:
       link.peer_finished = true;
       return {};

@@ -46,6 +46,7 @@ class PacketDispatcher {
   [[nodiscard]] Result<void> link_packet_begins(Link& link);
   void relayed_packet_begins(Link& link);
   [[nodiscard]] Result<void> find_route(Link& link, const PacketHeader& header);
+  [[nodiscard]] bool is_of_lost_client(const PacketRoute& route) const;
   [[nodiscard]] Result<void> packet_ends(Link& link);
   [[nodiscard]] Result<void> link_packet_ends(Link& link);
   [[nodiscard]] Result<void> control_ends(Link& link);

@@ -108,29 +108,29 @@ bool Shutdown::closed() const {
 }
 
 void Shutdown::announce_abort(std::int32_t exit_code, const std::string& text) {
-  const JobMap& job = parts_.settings.job;
+  for (const auto& link : parts_.peers.links()) announce_abort_over(*link, exit_code, text);
+}
+
+void Shutdown::announce_abort_over(Link& link, std::int32_t exit_code, const std::string& text) {
+  if (link.input_ended || link.state == LinkState::kClosed) return;
+  if (!parts_.settings.job.client(client_at(link)).impishim) return;
   const std::size_t size =
       std::min({text.size(), kMaxAbortText, static_cast<std::size_t>(parts_.settings.datalen)});
-  for (const auto& link : parts_.peers.links()) {
-    if (link->input_ended || link->state == LinkState::kClosed) continue;
-    if (link->remote_host >= 0 && !job.client(job.host(link->remote_host).client).impishim)
-      continue;
-    PacketHeader header;
-    header.type = PacketType::kAbort;
-    header.tag = exit_code;
-    header.len = static_cast<std::uint32_t>(size);
-    header.msglen = size;
-    OutgoingPacket packet;
-    encode_packet_header(header, packet.header);
-    packet.owned = parts_.state.buffers.take(size);
-    std::memcpy(packet.owned.data(), text.data(), size);
-    packet.payload = packet.owned.first(size);
-    auto sent = link->output.send(std::move(packet));
-    // The job is ending. A peer that cannot be told will see the end of the connection.
-    if (!sent)
-      log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link->channel->peer_name(),
-          sent.error().text);
-  }
+  PacketHeader header;
+  header.type = PacketType::kAbort;
+  header.tag = exit_code;
+  header.len = static_cast<std::uint32_t>(size);
+  header.msglen = size;
+  OutgoingPacket packet;
+  encode_packet_header(header, packet.header);
+  packet.owned = parts_.state.buffers.take(size);
+  std::memcpy(packet.owned.data(), text.data(), size);
+  packet.payload = packet.owned.first(size);
+  auto sent = link.output.send(std::move(packet));
+  // The job is ending. A peer that cannot be told will see the end of the connection.
+  if (!sent)
+    log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link.channel->peer_name(),
+        sent.error().text);
 }
 
 std::size_t Shutdown::flush_after_failure() {
@@ -166,7 +166,8 @@ void Shutdown::link_ended(Link& link, const Error& error) {
   }
   const bool broken = error.kind == ErrorKind::kProtocol;
   const bool over = link.peer_finished && !broken && !parts_.send_path.needs(link);
-  if (over || parts_.failure.happened()) {
+  const bool known = parts_.state.lost.contains(client_at(link));
+  if (over || known || parts_.failure.happened()) {
     static_cast<void>(link.output.drop_all());
     return;
   }
@@ -174,6 +175,10 @@ void Shutdown::link_ended(Link& link, const Error& error) {
       broken ? Error{error.kind, fmt::format("{} broke the IMPI protocol: {}",
                                              parts_.peers.name_of_sender(link), error.text)}
              : lost_connection(link, error);
+  if (!broken && may_survive()) {
+    losses_.push_back({client_at(link), failure.text});
+    return parts_.readiness.wake_sleepers();
+  }
   announce_abort(1, failure.text);
   fail(failure);
 }

@@ -26,6 +26,7 @@ class Shutdown {
   struct Parts {
     const EngineSettings& settings;
     EngineState& state;
+    SharedFlags& flags;
     EngineFailure& failure;
     PeerTable& peers;
     Readiness& readiness;
@@ -59,17 +60,43 @@ class Shutdown {
   /// packets that left.
   [[nodiscard]] std::size_t flush_after_failure();
 
+  /// Handles a LOST packet. Returns kProtocol if it names no client of this job.
+  [[nodiscard]] Result<void> loss_arrived(const Link& link);
+  [[nodiscard]] bool has_losses() const { return !losses_.empty(); }
+  /// Handles the losses that were found since the last call. No packet may be half handled.
+  void advance_losses();
+
   /// Do what FailureHandler says.
   void link_ended(Link& link, const Error& error);
+  [[nodiscard]] bool survives_end_of(const Link& link) const;
   void fail(const Error& error);
 
  private:
+  /// A client that is lost, and how this process has heard of it.
+  struct Loss {
+    std::int32_t client;
+    std::string text;
+  };
+  // loss.cpp
+  [[nodiscard]] bool may_survive() const;
+  [[nodiscard]] std::int32_t client_at(const Link& link) const;
+  [[nodiscard]] std::int32_t own_client() const {
+    return parts_.settings.job.proc(parts_.settings.here).client;
+  }
+  void lose(const Loss& loss);
+  void go_on_without(const Loss& loss);
+  void end_this_client(const Loss& loss);
+  void announce_loss(Link& link, std::int32_t client);
+  void close_lost(Link& link, std::int32_t client);
+
+  void announce_abort_over(Link& link, std::int32_t exit_code, const std::string& text);
   void send_fini(Link& link);
   /// Goes on with the end of a link. Returns true when the link is closed.
   bool advance_link(Link& link);
 
   Parts parts_;
   bool closing_ = false;
+  std::vector<Loss> losses_;     ///< not handled yet
   std::vector<Link*> released_;  ///< links to direct hosts that have not ended yet
 };
 

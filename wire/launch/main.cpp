@@ -212,7 +212,8 @@ Result<wire::AuthenticationMethods> private_key() {
   return methods;
 }
 
-/// Reports to the server's process which systems have ended.
+/// Tells the server's process which systems have ended. The server's process tells which lost
+/// systems do not end the others.
 class EndedSystems {
  public:
   EndedSystems() {
@@ -222,6 +223,7 @@ class EndedSystems {
     server_ = Descriptor(ends[1]);
   }
   [[nodiscard]] int for_server() const { return server_.get(); }
+  [[nodiscard]] int from_server() const { return to_server_.get(); }
   void add(std::uint8_t system) const {
     // A server that has ended does not need the report, so a failure is ignored.
     [[maybe_unused]] const auto sent =
@@ -254,6 +256,7 @@ int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names) {
   serve_in_background(std::move(names));
   auto served = server.serve();
   if (served) return 0;
+  if (served.error().kind == ErrorKind::kLost) return kLossStatus;  // it has told of the loss
   return complain(served.error(),
                   served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
 }
@@ -293,6 +296,7 @@ int run_local(const CommandLine& line) {
       if (name == system_name(i)) ended.add(static_cast<std::uint8_t>(i));
     }
   });
+  supervisor.watch_losses(ended.from_server());
   auto started =
       supervisor.start("the rendezvous server", [&] { return serve_job(*server, name_server); });
   // Only the server's process may listen. When it has ended, late clients are then refused and do

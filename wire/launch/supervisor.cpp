@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -218,24 +220,45 @@ void Supervisor::server_ended(const Child& child, int wait_status) {
   const int status = exit_status(wait_status);
   if (status == 0) return;
   server_status_ = kFailureStatus;
+  if (!WIFSIGNALED(wait_status) && status == kLossStatus) return;  // it has told of the loss
   if (!WIFSIGNALED(wait_status) && status != kServerStatus) {
     ending_ = true;  // it has reported why there is no job
-  } else if (!ending_) {
+  } else if (!must_end()) {
     log(LogLevel::kError, "{} ended with {} {}; a job that has begun goes on without it",
         child.name, WIFSIGNALED(wait_status) ? "signal" : "status",
         WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
   }
 }
 
-void Supervisor::system_failed(const Child& child, int status, bool by_signal) {
+/// Notes the systems that the others go on without.
+void Supervisor::read_losses() {
+  std::uint8_t number = 0;
+  while (losses_ >= 0 && recv(losses_, &number, sizeof(number), MSG_DONTWAIT) == 1) {
+    std::size_t systems = 0;
+    for (Child& child : children_) {
+      if (!child.serves && systems++ == number) child.left_behind = true;
+    }
+  }
+}
+
+/// Returns true if all is to end.
+bool Supervisor::must_end() const {
+  return ending_ || std::ranges::any_of(children_, [](const Child& child) {
+           return child.failed && !child.left_behind;
+         });
+}
+
+void Supervisor::system_failed(Child& child, int status, bool by_signal) {
   // Systems that have lost another one end with kFailureStatus, possibly before that other one
   // ends.
   if (status_ == 0 || (status_ == kFailureStatus && !asked_to_end_)) status_ = status;
-  if (!ending_ && !child.name.empty()) {
-    log(LogLevel::kError, "{} ended with {} {}; ending the job", child.name,
-        by_signal ? "signal" : "status", by_signal ? status - 128 : status);
+  read_losses();  // the server saw the end of its processes before that of their launcher
+  if (!must_end() && !child.name.empty()) {
+    log(LogLevel::kError, "{} ended with {} {}; {}", child.name, by_signal ? "signal" : "status",
+        by_signal ? status - 128 : status,
+        child.left_behind ? "the others go on" : "ending the job");
   }
-  ending_ = true;
+  child.failed = true;
 }
 
 void Supervisor::read_signal() {
@@ -251,7 +274,7 @@ void Supervisor::read_signal() {
     }
     if (status_ == 0) status_ = 128 + number;
     // A second signal means that the user wants to end the job immediately.
-    if (ending_) kill_descendants();
+    if (must_end()) kill_descendants();
     ending_ = true;
     signal_rest(SIGTERM);
   }
@@ -284,6 +307,7 @@ void Supervisor::pass_on_output() {
 void Supervisor::wait_for_event(int timeout_ms) {
   std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
   if (rank_output_) polled.push_back({rank_output_->descriptor(), POLLIN, 0});
+  if (losses_ >= 0) polled.push_back({losses_, POLLIN, 0});
   output_.add_to(polled);
   const bool impatient =
       output_.holds_back() && (timeout_ms < 0 || timeout_ms > OutputForwarder::kPatienceMs);
@@ -291,6 +315,7 @@ void Supervisor::wait_for_event(int timeout_ms) {
       poll(polled.data(), polled.size(), impatient ? OutputForwarder::kPatienceMs : timeout_ms);
   if (ready == 0 && output_.holds_back()) output_.flush();
   if (ready <= 0) return;
+  read_losses();
   pass_on_output();
   if (polled.front().revents != 0) read_signal();
 }
@@ -306,23 +331,31 @@ void Supervisor::kill_descendants() {
   for (const pid_t pid : descendants_of(getpid())) kill(pid, SIGKILL);
 }
 
+/// Ends what still runs. Returns early if it turns out that the systems go on.
 void Supervisor::end_rest() {
   const auto wait_until = [this](Clock::time_point deadline) {
-    while (any_running() && Clock::now() < deadline) {
+    while (any_running() && Clock::now() < deadline && (asked_to_end_ || must_end())) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
       wait_for_event(static_cast<int>(std::max<std::int64_t>(left, 0)) + 1);
     }
   };
   wait_until(Clock::now() + std::chrono::milliseconds(kGraceMs));
+  if (!asked_to_end_ && !must_end()) return;
   signal_rest(SIGTERM);
   wait_until(Clock::now() + std::chrono::milliseconds(kTermMs));
 }
 
 int Supervisor::wait_for_all() {
   reap();
-  while (any_running() && !ending_) wait_for_event(-1);
-  if (ending_) end_rest();
+  while (any_running()) {
+    if (must_end()) {
+      end_rest();
+      if (must_end()) break;
+    } else {
+      wait_for_event(-1);
+    }
+  }
   // The remaining processes below impirun have lost their launcher.
   kill_descendants();
   while (waitpid(-1, nullptr, 0) > 0) {

@@ -28,6 +28,8 @@ constexpr int kFailureStatus = 1;  ///< the job was started and failed
 /// Exit status of the rendezvous server's process if it cannot continue and knows nothing about the
 /// job.
 constexpr int kServerStatus = 3;
+/// Exit status of that process if a system was lost and the others have finished without it.
+constexpr int kLossStatus = 4;
 
 /// Starts and supervises children. While it exists, only it receives SIGCHLD, SIGINT, SIGTERM,
 /// SIGHUP, SIGUSR1 and SIGUSR2. SIGUSR1 and SIGUSR2 are passed on to the launchers. Processes below
@@ -41,6 +43,10 @@ class Supervisor {
   void on_end(std::function<void(const std::string& name)> listener) {
     on_end_ = std::move(listener);
   }
+  /// Sets a socket; each byte read from it is the number of a system that is lost and that the
+  /// others go on without: its failure then does not end them. Systems are numbered in the order in
+  /// which they are started.
+  void watch_losses(int socket) { losses_ = socket; }
   /// Opens a RankOutput in `scratch`, if there is none yet, and returns its path. Output that ranks
   /// hand over there is passed on line by line. Returns an empty path on failure; then ranks print
   /// through their launcher.
@@ -55,7 +61,8 @@ class Supervisor {
   /// it cannot continue (a signal, kServerStatus), a job that has begun continues.
   [[nodiscard]] Result<void> start(const std::string& name, const std::function<int()>& body);
 
-  /// Waits until all children have ended, one has failed, or a signal has arrived. In the last two
+  /// Waits until all children have ended, one has failed without which the others do not go on, or
+  /// a signal has arrived. In the last two
   /// cases the others get a few seconds to end by themselves, then get SIGTERM, and are finally
   /// killed. Returns the exit status for impirun: 0, or the status of the child whose failure is
   /// probably the first cause.
@@ -68,6 +75,8 @@ class Supervisor {
     bool serves = false;
     bool own_group = true;
     bool running = true;
+    bool failed = false;
+    bool left_behind = false;  ///< the others go on without it
     /// Null if only the launcher's own status is known.
     std::shared_ptr<HydraExitCodes> codes;
   };
@@ -76,7 +85,9 @@ class Supervisor {
   void reap();
   void ended(Child& child, int wait_status);
   void server_ended(const Child& child, int wait_status);
-  void system_failed(const Child& child, int status, bool by_signal);
+  void system_failed(Child& child, int status, bool by_signal);
+  void read_losses();
+  [[nodiscard]] bool must_end() const;
   void read_signal();
   void pass_on_output();
   [[nodiscard]] bool any_running() const;
@@ -91,11 +102,12 @@ class Supervisor {
   std::filesystem::path rank_output_path_;
   std::vector<Child> children_;
   std::function<void(const std::string&)> on_end_;
+  int losses_ = -1;
   int status_ = 0;  ///< of the systems, or of a signal from outside
   /// Has lower priority than status_; so has output_status_, which is the lowest.
   int server_status_ = 0;
   int output_status_ = 0;
-  bool ending_ = false;
+  bool ending_ = false;  ///< also for another reason than a failed system
   /// True if SIGTERM has been sent; from then on, the exit statuses of children do not show the
   /// cause.
   bool asked_to_end_ = false;

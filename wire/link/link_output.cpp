@@ -29,6 +29,14 @@ iovec piece_of(std::span<const std::byte> bytes) {
           bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
+/// Returns true if the packet tells the peer that the job or a client of it has ended.
+bool tells_of_an_end(const OutgoingPacket& packet) {
+  if (packet.batch) return false;
+  const auto type = load_big_endian<std::uint32_t>(packet.header.data());
+  return type == static_cast<std::uint32_t>(PacketType::kAbort) ||
+         type == static_cast<std::uint32_t>(PacketType::kLost);
+}
+
 }  // namespace
 
 LinkOutput::LinkOutput(Link& link, OutputOwner& owner, Channel& channel, BufferPool& buffers)
@@ -276,13 +284,21 @@ std::vector<SendOperation*> LinkOutput::drop_all() {
   return operations;
 }
 
+void LinkOutput::forgive_relayed() {
+  const auto forgive = [this](OutgoingPacket& packet) {
+    Link* const from = std::exchange(packet.relayed_from, nullptr);
+    if (from != nullptr) owner_.passed_on(*from, packet.size());
+  };
+  for (OutgoingPacket& packet : queue_) forgive(packet);
+  for (OutgoingPacket& packet : held_) forgive(packet);
+  if (!batch_.payload.empty()) forgive(batch_);
+}
+
 std::vector<SendOperation*> LinkOutput::drop_all_but_aborts() {
   PacketQueue<OutgoingPacket> kept;
   for (OutgoingPacket& packet : queue_) {
     const bool begun = kept.empty() && sent_of_first_ > 0 && &packet == &queue_.front();
-    const bool abort = !packet.batch && load_big_endian<std::uint32_t>(packet.header.data()) ==
-                                            static_cast<std::uint32_t>(PacketType::kAbort);
-    if (!begun && !abort) continue;
+    if (!begun && !tells_of_an_end(packet)) continue;
     OutgoingPacket keep;
     keep.header = packet.header;
     keep.batch = packet.batch;

@@ -133,9 +133,12 @@ class LinkOutput {
   [[nodiscard]] bool has_deferred() const { return has_deferred_; }
   /// Drops all output; returns the operations that waited for it.
   [[nodiscard]] std::vector<SendOperation*> drop_all();
-  /// Like drop_all(), but keeps ABORT packets, which tell the peer why the job ends, and the
-  /// packet that is partly sent.
+  /// Like drop_all(), but keeps ABORT and LOST packets, which tell the peer what has ended and why,
+  /// and the packet that is partly sent.
   [[nodiscard]] std::vector<SendOperation*> drop_all_but_aborts();
+  /// Counts the packets in the queues that arrived on other links as passed on, since they are
+  /// about to be dropped: their senders get their credit back.
+  void forgive_relayed();
   /// Sends what the channel takes. Returns the number of packets that left.
   [[nodiscard]] Result<std::size_t> flush();
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace impishim::wire {
 
@@ -79,6 +80,8 @@ class SendCredit {
     return true;
   }
   [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
+  /// Makes every further message wait: the peer is lost.
+  void exhaust() { outstanding_ = std::numeric_limits<std::uint32_t>::max() / 2; }
 
  private:
   std::uint32_t outstanding_ = 0;

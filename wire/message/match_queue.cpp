@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wire/base/assert.hpp"
+#include "wire/base/result.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -216,11 +217,16 @@ std::vector<Match> MatchQueue::settle(ReceiveOperation& receive, bool native_won
           return message.awaits_contest &&
                  accepts(receive.source, receive.tag, message.source_rank, message.tag);
         });
-    IMPISHIM_ASSERT(contester != context.unexpected.end());
     receive.has_native_twin = false;
-    matches.push_back(Match{&receive, extract(context, contester)});
+    if (contester != context.unexpected.end()) {
+      matches.push_back(Match{&receive, extract(context, contester)});
+    } else {
+      IMPISHIM_ASSERT(closed(receive.context, receive.source) != nullptr);
+      matches.push_back(Match{&receive, {}});
+    }
   }
   compare_waiting(context, matches);
+  if (!closed_.empty()) contest_closed(receive.context, context);
   return matches;
 }
 
@@ -233,6 +239,7 @@ std::list<Message> MatchQueue::extract(Context& context, std::list<Message>::ite
 }
 
 std::list<Message> MatchQueue::forget(ContextId id) {
+  closed_.erase(id);
   const auto context = contexts_.find(id);
   if (context == contexts_.end() || !context->second.posted.empty()) return {};
   std::list<Message>& unexpected = context->second.unexpected;
@@ -247,6 +254,49 @@ std::list<Message> MatchQueue::forget(ContextId id) {
   latest_ = nullptr;
   contexts_.erase(context);
   return dropped;
+}
+
+const Error* MatchQueue::look_up_closed(ContextId context, std::int32_t source) const {
+  const auto found = closed_.find(context);
+  if (found == closed_.end()) return nullptr;
+  const ClosedSources& sources = found->second;
+  const bool is_closed = source == kAnySource ? sources.any_source : sources.ranks.contains(source);
+  return is_closed ? &*sources.error : nullptr;
+}
+
+/// Makes the first closed receive with a native twin contested, if no contest is open.
+void MatchQueue::contest_closed(ContextId id, Context& context) {
+  if (context.contest != nullptr) return;
+  for (ReceiveOperation* receive : context.posted) {
+    if (!receive->has_native_twin || closed(id, receive->source) == nullptr) continue;
+    context.contest = receive;
+    context.settling = false;
+    ++contested_;
+    return;
+  }
+}
+
+std::vector<ReceiveOperation*> MatchQueue::close(ContextId id, const ClosedSources& sources) {
+  ClosedSources& known = closed_[id];
+  known.ranks.insert(sources.ranks.begin(), sources.ranks.end());
+  known.any_source = known.any_source || sources.any_source;
+  known.error = sources.error;
+  std::vector<ReceiveOperation*> ended;
+  Context& context = context_of(id);
+  for (auto posted = context.posted.begin(); posted != context.posted.end();) {
+    const auto current = posted++;
+    ReceiveOperation* const receive = *current;
+    if (receive->has_native_twin || closed(id, receive->source) == nullptr) continue;
+    ended.push_back(receive);
+    unpost(context, current);
+  }
+  contest_closed(id, context);
+  return ended;
+}
+
+void MatchQueue::open_any_source(ContextId context) {
+  const auto found = closed_.find(context);
+  if (found != closed_.end()) found->second.any_source = false;
 }
 
 std::vector<ReceiveOperation*> MatchQueue::release_all() {

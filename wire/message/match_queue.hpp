@@ -12,9 +12,12 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "wire/base/result.hpp"
 #include "wire/link/buffer_pool.hpp"
 #include "wire/message/operation.hpp"
 
@@ -44,7 +47,15 @@ struct Message {
 /// A match that results from a settled contest or an arrival: the message goes to the receive.
 struct Match {
   ReceiveOperation* receive;
-  std::list<Message> message;  ///< exactly one
+  /// Exactly one; none if the receive is closed (MatchQueue::close).
+  std::list<Message> message;
+};
+
+/// Sources of a context from which no receive may wait any more.
+struct ClosedSources {
+  std::set<std::int32_t> ranks;
+  bool any_source = false;  ///< receives from any source may not wait either
+  std::optional<Error> error;
 };
 
 class MatchQueue {
@@ -123,6 +134,32 @@ class MatchQueue {
   /// them.
   [[nodiscard]] std::list<Message> forget(ContextId context);
 
+  /// Closes sources of a context: no receive from them may wait. Removes the posted receives that
+  /// may not wait any more, and returns them. One with a native twin stays, and becomes contested:
+  /// settle() then returns it without a message, unless one of another source has come.
+  [[nodiscard]] std::vector<ReceiveOperation*> close(ContextId context,
+                                                     const ClosedSources& sources);
+  /// Lets receives from any source wait again, though some sources are closed.
+  void open_any_source(ContextId context);
+  /// Returns the error that a receive which would have to wait ends with; null if it may wait.
+  [[nodiscard]] const Error* closed(ContextId context, std::int32_t source) const {
+    return closed_.empty() ? nullptr : look_up_closed(context, source);
+  }
+  /// Removes and returns the unmatched messages for which `cut_off` returns true. Messages that
+  /// wait for the end of a contest stay.
+  template <class Predicate>
+  [[nodiscard]] std::list<Message> remove_if(const Predicate& cut_off) {
+    std::list<Message> removed;
+    for (auto& [id, context] : contexts_) {
+      for (auto message = context.unexpected.begin(); message != context.unexpected.end();) {
+        const auto current = message++;
+        if (current->awaits_contest || !cut_off(*current)) continue;
+        removed.splice(removed.end(), extract(context, current));
+      }
+    }
+    return removed;
+  }
+
   /// Returns all posted receives, and removes them from the queue (the engine has failed).
   [[nodiscard]] std::vector<ReceiveOperation*> release_all();
 
@@ -150,11 +187,14 @@ class MatchQueue {
   void compare_waiting(Context& context, std::vector<Match>& matches);
   [[nodiscard]] std::list<Message> extract(Context& context, std::list<Message>::iterator message);
   void unpost(Context& context, std::list<ReceiveOperation*>::iterator receive);
+  [[nodiscard]] const Error* look_up_closed(ContextId context, std::int32_t source) const;
+  void contest_closed(ContextId id, Context& context);
 
   std::unordered_map<ContextId, Context> contexts_;
   /// The latest entry of contexts_ that was used: most calls use the same context as the call
   /// before.
   std::pair<const ContextId, Context>* latest_ = nullptr;
+  std::unordered_map<ContextId, ClosedSources> closed_;
   std::list<Message> free_messages_;
   std::list<ReceiveOperation*> free_posted_;
   std::size_t uncounted_ = 0;

@@ -79,7 +79,8 @@ Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> 
   const auto type = load_big_endian<std::uint32_t>(at + kTypeAt);
   if (type > static_cast<std::uint32_t>(PacketType::kFini) &&
       type != static_cast<std::uint32_t>(PacketType::kAbort) &&
-      type != static_cast<std::uint32_t>(PacketType::kRelayAck)) {
+      type != static_cast<std::uint32_t>(PacketType::kRelayAck) &&
+      type != static_cast<std::uint32_t>(PacketType::kLost)) {
     return Error{ErrorKind::kProtocol, fmt::format("a packet of unknown type {}", type)};
   }
   header.type = static_cast<PacketType>(type);

@@ -37,7 +37,8 @@ struct ProcId {
   }
 };
 
-/// The values of pk_type (IMPI 3.5, 3.6). kAbort and kRelayAck are our own extensions.
+/// The values of pk_type (IMPI 3.5, 3.6). kAbort, kRelayAck and
+/// kLost are our own extensions.
 enum class PacketType : std::uint32_t {
   kData = 0,       ///< short message, or the rest of a long one
   kDataSync = 1,   ///< synchronous message, or the first packet of a long one
@@ -53,6 +54,9 @@ enum class PacketType : std::uint32_t {
   /// Our own type, sent only to such clients, between neighbours on a route. The sender has relayed
   /// `msglen` bytes of the data that it had to relay.
   kRelayAck = 0x49530002,
+  /// Our own type, sent only to such clients, between neighbours on a route. The client with the
+  /// number `tag` is lost, and the sender goes on without it.
+  kLost = 0x49530003,
 };
 
 [[nodiscard]] inline bool carries_message(PacketType type) {
@@ -62,7 +66,8 @@ enum class PacketType : std::uint32_t {
 /// Returns true if packets of this type are exchanged by the two ends of a channel, and name no
 /// process.
 [[nodiscard]] inline bool concerns_link(PacketType type) {
-  return type == PacketType::kFini || type == PacketType::kRelayAck || type == PacketType::kAbort;
+  return type == PacketType::kFini || type == PacketType::kRelayAck || type == PacketType::kAbort ||
+         type == PacketType::kLost;
 }
 
 inline constexpr std::size_t kPacketHeaderSize = 128;

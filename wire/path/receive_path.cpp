@@ -319,7 +319,10 @@ void ReceivePath::deliver(ReceiveOperation& operation, std::list<Message>&& one)
   parts_.state.buffers.put(std::move(message.payload));
   if (!message.counted) count_received(message.source, message.payload_bytes);
   if (message.synchronous) {
-    answer_match(operation, message.source, message.request_id);
+    if (is_cut_off(message)) [[unlikely]]
+      complete_with(operation, parts_.state.lost.error(client_of(message.source)));
+    else
+      answer_match(operation, message.source, message.request_id);
   } else {
     complete(operation, operation.cursor_.native_bytes());
   }
@@ -335,7 +338,10 @@ void ReceivePath::start(ReceiveOperation& operation) {
     return complete_with(operation, *parts_.failure.error());
   }
   auto message = queue_.post(operation);
-  if (!message.empty()) deliver(operation, std::move(message));
+  if (!message.empty()) return deliver(operation, std::move(message));
+  const Error* const closed = queue_.closed(operation.context, operation.source);
+  if (closed != nullptr) [[unlikely]]
+    end_closed(operation, *closed);
 }
 
 void ReceivePath::start_matched(ReceiveOperation& operation, std::list<Message>&& message) {
@@ -354,8 +360,12 @@ void ReceivePath::cancel(ReceiveOperation& operation) {
 
 void ReceivePath::settle(ReceiveOperation& operation, bool native_won) {
   if (parts_.failure.happened()) return;
-  for (Match& match : queue_.settle(operation, native_won))
-    deliver(*match.receive, std::move(match.message));
+  for (Match& match : queue_.settle(operation, native_won)) {
+    if (match.message.empty()) [[unlikely]]
+      complete_with(*match.receive, *queue_.closed(operation.context, operation.source));
+    else
+      deliver(*match.receive, std::move(match.message));
+  }
   parts_.flags.contested.store(queue_.contested(), std::memory_order_release);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -77,6 +78,12 @@ class ReceivePath {
 
   /// Completes every receive with the error.
   void fail(const Error& error);
+  /// Completes every receive of a message that a lost client has not sent whole with the client's
+  /// error. Forgets such messages. Messages that have arrived whole can still be received.
+  void lose(std::int32_t client);
+  /// Closes sources of a context, whose processes are lost: completes the receives that wait for
+  /// them with the error, as MatchQueue::close() says. Later ones complete at once.
+  void close(ContextId context, const ClosedSources& sources);
 
   [[nodiscard]] MatchQueue& queue() { return queue_; }
   [[nodiscard]] ArrivalCount& arrivals() { return arrivals_; }
@@ -110,6 +117,16 @@ class ReceivePath {
   void count_received(WorldRank source, std::uint32_t payload);
   void send_protocol_ack(WorldRank source);
   [[nodiscard]] Error sent_too_many() const;
+
+  // receive_loss.cpp
+  [[nodiscard]] std::int32_t client_of(WorldRank rank) const {
+    return parts_.settings.job.proc(rank).client;
+  }
+  [[nodiscard]] bool is_cut_off(const Message& message) const;
+  void end_closed(ReceiveOperation& operation, const Error& error);
+  void drop_arrivals_from(std::int32_t client, std::set<ReceiveOperation*>& ended);
+  void end_early_from(std::int32_t client);
+  void forget_messages_from(std::int32_t client);
 
   // early_delivery.cpp
   void accept_early();

@@ -27,7 +27,7 @@ bool Relay::relay_whole(Link& link) {
   const std::span<const std::byte> packet = link.input.whole_packet();
   if (packet.empty() || !carries_message(link.input.header().type)) return false;
   Link& next = *arrival.relay_to;
-  if (!next.output.enqueue_relayed(packet, link, link.latest_route.to_be_relayed)) return false;
+  if (!next.output.enqueue_relayed(packet, link, arrival.to_be_relayed)) return false;
   arrival.handled = true;
   link.input.take_whole();
   ++counters_.packets_relayed;
@@ -50,11 +50,19 @@ void Relay::relay(Link& link) {
   if (takes_credit(link.input.header().type)) {
     counters_.count_relayed(packet.size());
     packet.relayed_from = &link;
-    packet.to_be_relayed = link.latest_route.to_be_relayed;
+    packet.to_be_relayed = arrival.to_be_relayed;
     if (packet.to_be_relayed && next.output.credit_exhausted()) ++counters_.relay_stalls;
   }
   next.output.enqueue(std::move(packet));
   sender_.flush_if_full(next, batch_target_);
+}
+
+void Relay::drop(Link& link) {
+  const PacketHeader& header = link.input.header();
+  if (!takes_credit(header.type)) return;
+  const std::size_t size = kPacketHeaderSize + header.payload_size();
+  counters_.count_relayed(size);
+  passed_on(link, size);
 }
 
 void Relay::passed_on(Link& from, std::size_t bytes) {

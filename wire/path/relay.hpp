@@ -28,6 +28,8 @@ class Relay {
   [[nodiscard]] bool relay_whole(Link& link);
   /// Queues the packet that has arrived for its next link.
   void relay(Link& link);
+  /// Forgets the packet that has arrived, for a process that is lost.
+  void drop(Link& link);
   /// Counts a packet that arrived on `from` and has left.
   void passed_on(Link& from, std::size_t bytes);
   /// Handles a RELAYACK: sends the packets that waited for credit, then continues long messages.

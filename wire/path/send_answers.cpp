@@ -144,6 +144,7 @@ void SendPath::cancel(SendOperation& operation) {
        operation.cursor_.total() <= parts_.settings.datalen && !operation.result.error &&
        !operation.result.cancelled);
   if (!may_be_unmatched) return;
+  if (parts_.state.lost.contains(parts_.settings.job.proc(operation.destination).client)) return;
   if (operation.phase_ == Phase::kDone) {
     // The buffer was free to reuse, but the message may still be unmatched at the receiver.
     operation.begin();

@@ -75,6 +75,9 @@ void SendPath::start(SendOperation& operation) {
     if (!checked) return complete(operation, checked.error());
   }
   if (!to.held.empty() || !to.send_credit.may_send(to.marks)) {
+    const std::int32_t client = parts_.settings.job.proc(to.rank).client;
+    if (parts_.state.lost.contains(client)) [[unlikely]]
+      return complete(operation, parts_.state.lost.error(client));
     operation.phase_ = SendOperation::Phase::kHeldByFlowControl;
     to.held.push_back(&operation);
     ++parts_.state.counters.flow_control_stalls;
@@ -154,7 +157,10 @@ void SendPath::send_first_packet(Peer& to, SendOperation& operation) {
   const auto sent = link.output.send(std::move(packet));
   parts_.sender.finish(link, sent);
   // A packet that was not queued is in no list, so a failure of the engine does not complete it.
-  if (!sent && !operation.complete()) complete(operation, sent.error());
+  if (sent || operation.complete()) return;
+  complete(operation, parts_.failures.survives_end_of(link)
+                          ? Error{ErrorKind::kLost, sent.error().text}
+                          : sent.error());
 }
 
 /// Returns true if the message is short and need not wait for credit.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -72,6 +73,9 @@ class SendPath {
   /// Completes every send with the error. The links' outputs are dropped, but for announcements of
   /// the end.
   void fail(const Error& error);
+  /// Completes every send to a lost client with its error, now or when the rest of a packet of it
+  /// has left. Later sends to it end with that error. What waits on links to the client is dropped.
+  void lose(std::int32_t client);
 
  private:
   /// Number of messages since the last poll that are sent at once, without batching: as many as one
@@ -94,6 +98,8 @@ class SendPath {
                                           OutgoingPacket& packet);
   void complete(SendOperation& operation);
   void complete(SendOperation& operation, const Error& error);
+  void drop_output_to(std::int32_t client, std::set<SendOperation*>& dropped);
+  void forget_sends_to(std::int32_t client, std::set<SendOperation*>& dropped);
 
   [[nodiscard]] std::uint32_t unsent_cost(const Peer& to) const;
   void acknowledged(Peer& from);

@@ -10,6 +10,7 @@
 #include "wire/base/result.hpp"
 #include "wire/link/buffer_pool.hpp"
 #include "wire/peer/engine_counters.hpp"
+#include "wire/peer/lost_clients.hpp"
 
 namespace impishim::wire {
 
@@ -24,6 +25,7 @@ struct EngineState {
 
   BufferPool buffers;
   EngineCounters counters;
+  LostClients lost;
 
  private:
   std::uint64_t next_request_id_ = 1;
@@ -48,6 +50,8 @@ struct SharedFlags {
   std::atomic<bool> watching{false};      ///< the links' descriptors are in the poller
   std::atomic<bool> always_watching{false};  ///< they stay there
   std::atomic<bool> report_asked{false};
+  std::atomic<bool> survives_losses{false};  ///< the loss of another system does not end this one
+  std::atomic<std::size_t> lost_clients{0};  ///< number of systems that are lost
 };
 
 /// Why the engine has stopped. Written once, under the engine's lock; any thread reads it.
@@ -88,6 +92,8 @@ class FailureHandler {
   /// Ends a link that cannot be read or written any more. Stops the engine if the peer has not sent
   /// FINI, or if something still waits for it.
   virtual void link_ended(Link& link, const Error& error) = 0;
+  /// Returns true if the loss of the client at the other end of the link does not stop the engine.
+  [[nodiscard]] virtual bool survives_end_of(const Link& link) const = 0;
 
  protected:
   ~FailureHandler() = default;

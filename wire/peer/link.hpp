@@ -34,7 +34,10 @@ struct Arrival {
   std::uint32_t counts_as = 0;  ///< payload bytes that flow control counts
   ReceiveOperation* receive = nullptr;  ///< the receive of this message, if it is known
   bool unpack_at_end = false;           ///< `owned` is to be unpacked for `receive`
-  Link* relay_to = nullptr;             ///< next link if the packet is for another process
+  /// The next link if the packet is for another process. The packet's own link if the packet is to
+  /// be dropped, since a client is lost.
+  Link* relay_to = nullptr;
+  bool to_be_relayed = false;  ///< from there, too
   /// The packet has been handled completely, though its payload was not read.
   bool handled = false;
 

@@ -35,6 +35,9 @@ constexpr std::size_t kMaxEvents = 64;
 /// The smallest buffer: it holds the relay's answer, and what a host has sent too early.
 constexpr std::size_t kMinBufferSize = 4096;
 
+/// Time after which a connection that an end has reset is reported.
+constexpr auto kLossDelay = std::chrono::seconds(2);
+
 constexpr std::uint32_t kInput = EPOLLIN;
 /// A connection that waits is not read, and must not cause an event because of what it sent.
 constexpr std::uint32_t kEndOfStream = EPOLLRDHUP;
@@ -81,6 +84,7 @@ std::optional<RelayService::Clock::time_point> RelayService::next_limit() const 
   auto next = Clock::time_point::max();
   if (!newcomers_.empty()) next = newcomers_.begin()->second.limit;
   if (!sides_.empty()) next = std::min(next, next_silence_check_);
+  if (!losses_.empty()) next = std::min(next, losses_due_);
   for (const StrangerReport* report : {&strangers_, &refusals_})
     next = std::min(next, report->next().value_or(next));
   return next == Clock::time_point::max() ? std::nullopt : std::optional(next);
@@ -133,6 +137,7 @@ void RelayService::handle(Clock::time_point now) {
   try {
     end_late_newcomers(now);
     end_silent_pairs(now);
+    if (!losses_.empty() && losses_due_ <= now) report_losses_now();
     for (StrangerReport* report : {&strangers_, &refusals_})
       if (auto line = report->due(now)) tell(std::move(*line));
   } catch (const std::bad_alloc&) {
@@ -143,7 +148,7 @@ void RelayService::handle(Clock::time_point now) {
 void RelayService::handle_event(std::uint64_t id, std::uint32_t events, Clock::time_point now) {
   // An event of the same call may have closed the connection.
   if (const auto side = sides_.find(id); side != sides_.end())
-    return handle_side(side->second, events);
+    return handle_side(side->second, events, now);
   if (newcomers_.contains(id)) return read_hello(id, now);
   handle_waiting(id);
 }
@@ -238,12 +243,19 @@ void RelayService::end_waiting(WaitingMap::iterator waiting) {
        true);
 }
 
-void RelayService::handle_side(const Side& side, std::uint32_t events) {
+void RelayService::handle_side(const Side& side, std::uint32_t events, Clock::time_point now) {
   const auto pair = side.pair;
   auto open = pair->handle(side.end, events);
   if (open && *open) return;
   end_pair(*pair);
-  if (!open) tell(open.error().text);
+  if (open) return;
+  if (losses_.empty()) losses_due_ = now + kLossDelay;
+  losses_.push_back({open.error().text, false});
+}
+
+void RelayService::report_losses_now() {
+  reports_.insert(reports_.end(), losses_.begin(), losses_.end());
+  losses_.clear();
 }
 
 void RelayService::end_late_newcomers(Clock::time_point now) {

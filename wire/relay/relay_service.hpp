@@ -70,8 +70,11 @@ class RelayService {
   /// Returns the time at which handle() must be called without an event, if there is one.
   [[nodiscard]] std::optional<Clock::time_point> next_limit() const;
   /// Returns what has happened since the last call. Reports about strangers are rate-limited
-  /// (stranger_report.hpp).
+  /// (stranger_report.hpp). A connection that an end has reset is reported two seconds later: hosts
+  /// that have finished do that, too, and the job then ends before.
   [[nodiscard]] std::vector<RelayReport> take_reports();
+  /// Makes take_reports() return such connections at once, since the job has failed.
+  void report_losses_now();
 
   /// Returns the number of pairs that are connected.
   [[nodiscard]] std::size_t pairs() const { return sides_.size() / 2; }
@@ -115,7 +118,7 @@ class RelayService {
   void join(const RelayEnds& ends, Waiting newer, Waiting older);
   void handle_waiting(std::uint64_t id);
   void end_waiting(WaitingMap::iterator waiting);
-  void handle_side(const Side& side, std::uint32_t events);
+  void handle_side(const Side& side, std::uint32_t events, Clock::time_point now);
   void end_late_newcomers(Clock::time_point now);
   void end_silent_pairs(Clock::time_point now);
   void turn_away(std::uint64_t id, const std::string& why, Clock::time_point now);
@@ -133,6 +136,8 @@ class RelayService {
   std::map<std::uint64_t, Side> sides_;
   Clock::time_point next_silence_check_{};
   std::vector<RelayReport> reports_;
+  std::vector<RelayReport> losses_;  ///< not reported yet
+  Clock::time_point losses_due_{};
   StrangerReport strangers_;
   StrangerReport refusals_;  ///< of connections above the limit
   bool lacked_memory_ = false;

@@ -34,7 +34,7 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'I', 'M', 'P', 'I', 'S', 'H', 'I', 'M'};
 /// The version of the protocol that impishim systems use in addition to IMPI. It increases with
 /// each change that an older version would not understand.
-constexpr std::uint32_t kImpishimVersion = 12;
+constexpr std::uint32_t kImpishimVersion = 15;
 constexpr std::int32_t kSmallestTagUb = 32767;
 constexpr std::int32_t kDefaultXSize = 1024;
 constexpr std::int32_t kDefaultMaxLinear = 4;

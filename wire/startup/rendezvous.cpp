@@ -248,6 +248,9 @@ Result<void> Rendezvous::serve() {
     while (relay_ && relay_->pairs() > 0 && Clock::now() < end) {
       if (!handle_events(kProbeCheck)) break;
     }
+    if (server_.loss())
+      return Error{ErrorKind::kLost,
+                   server_.loss()->text + "; the others have finished without it"};
     return {};
   }
   const Error nobody{ErrorKind::kConnection,
@@ -265,6 +268,10 @@ Result<void> Rendezvous::serve() {
 /// Waits until the clients' machines have received everything that was sent to them. The kernel
 /// drops unsent data if a connection is closed while it has unread bytes.
 void Rendezvous::say_goodbye() {
+  if (relay_) {
+    relay_->report_losses_now();
+    serve_relay();
+  }
   const auto end = Clock::now() + kGoodbyeTime;
   const auto is_told = [](const auto& each) {
     return each.second.output.empty() &&
@@ -460,6 +467,13 @@ void Rendezvous::act() {
 bool Rendezvous::carry_out(ServerAction& action) {
   if (action.kind == ServerAction::Kind::kTell) {
     if (!action.progress || options_.verbose) tell(action.text);
+    return false;
+  }
+  if (action.kind == ServerAction::Kind::kGoOnWithout) {
+    const auto client = static_cast<std::uint8_t>(action.client);
+    // Only the end of a local job's impirun closes the other end, and it ends this process, too.
+    if (options_.ended_clients >= 0)
+      static_cast<void>(send(options_.ended_clients, &client, sizeof(client), MSG_NOSIGNAL));
     return false;
   }
   const auto found = connections_.find(action.connection);

@@ -34,8 +34,8 @@ struct RendezvousOptions {
   /// kQuietMs
   bool verbose = false;
   bool relays = false;  ///< true: joins hosts that cannot connect to each other (relay_service.hpp)
-  /// A descriptor; each byte read from it is the number of a client whose processes have ended; -1:
-  /// none.
+  /// A socket; each byte read from it is the number of a client whose processes have ended, and
+  /// each written to it that of a lost client without which the others go on; -1: none.
   int ended_clients = -1;
   std::string name = "impirun";  ///< before each report
   /// IMPISHIM_RECONNECT: seconds within which a client that was lost after startup may return;
@@ -60,7 +60,8 @@ class Rendezvous {
   [[nodiscard]] const std::string& address() const { return address_; }
   /// Blocks until every client has sent FINI, or until all have ended without joining. Fails with
   /// kTimeout if clients have not come; the text names them. Fails with kConnection if a client was
-  /// lost; the text names it. If all have ended without joining, the result is success if
+  /// lost; the text names it. If the others went on without it, it fails with kLost when they have
+  /// finished. If all have ended without joining, the result is success if
   /// `ended_clients` reported their ends, and kConnection if they reported themselves.
   [[nodiscard]] Result<void> serve();
 

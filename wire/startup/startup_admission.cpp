@@ -116,8 +116,40 @@ void StartupServer::end_lost(std::int32_t client) {
   if (owner == by_client_.end()) return;
   Connection& connection = connections_[owner->second];
   if (!connection.lost_at || connection.stage != Stage::kDone) return;
-  fail({ErrorKind::kConnection, fmt::format("client {} at {} was lost: its processes have ended",
-                                            client, connection.peer)});
+  lose_for_good(connection, "its processes have ended");
+}
+
+/// Returns true if some other client has said that it goes on, and so have all that have not
+/// finished.
+bool StartupServer::others_go_on(std::int32_t without) const {
+  bool any = false;
+  for (const auto& [client, id] : by_client_) {
+    const Connection& other = connections_.at(id);
+    if (client == without || other.stage > Stage::kFinished) continue;
+    if (!other.goes_on && other.stage != Stage::kFinished) return false;
+    any = any || other.goes_on;
+  }
+  return any;
+}
+
+void StartupServer::note_going_on(int id, Connection& connection, const StartupMessage& message) {
+  ByteReader payload(message.payload);
+  const auto goes_on = payload.get<std::uint32_t>();
+  if (!goes_on) return turn_away(id, connection, "it sent a word on losses that cannot be read");
+  connection.goes_on = *goes_on != 0;
+}
+
+/// Handles the loss of a client that does not return: it ends the job if the others do not go on.
+void StartupServer::lose_for_good(Connection& connection, const std::string& how) {
+  const Error loss{ErrorKind::kConnection, fmt::format("client {} at {} was lost: {}",
+                                                       connection.client, connection.peer, how)};
+  if (!others_go_on(connection.client)) return fail(loss);
+  connection.stage = Stage::kLost;
+  connection.lost_at.reset();
+  ++lost_;
+  if (!loss_) loss_ = loss;
+  tell(loss.text + "; the others go on without it");
+  actions_.push_back({ServerAction::Kind::kGoOnWithout, -1, {}, {}, false, connection.client});
 }
 
 /// Takes a connection that replaces the one of its client.
@@ -131,6 +163,9 @@ void StartupServer::come_back(int id, Connection& connection, const StartupMessa
   const bool proven = connection.method == kAuthKey || methods_.shared.encrypts();
   if (!before.announced || (!before.lost_at && !proven))
     return turn_away(id, connection, fmt::format("client {} is still connected", *client));
+  if (before.stage == Stage::kLost)
+    return turn_away(id, connection,
+                     fmt::format("client {} was lost, and the others go on without it", *client));
   if (before.lost_at)
     tell(fmt::format("client {} has returned, from {}", *client, connection.peer));
   connection.client = *client;
@@ -280,9 +315,8 @@ void StartupServer::enforce_limit(int id, Connection& connection) {
   using std::chrono::seconds;
   if (connection.stage == Stage::kContending) return supersede(connection.wants);
   if (connection.stage == Stage::kDone) {
-    return fail({ErrorKind::kConnection,
-                 fmt::format("client {} at {} was lost: it did not return within {} s",
-                             connection.client, connection.peer, connection.may_return.count())});
+    return lose_for_good(
+        connection, fmt::format("it did not return within {} s", connection.may_return.count()));
   }
   if (connection.stage == Stage::kJoined) {
     return turn_away(id, connection,

@@ -246,6 +246,7 @@ std::vector<std::byte> encode_size(const SystemSize& size) {
   out.put(size.reconnect);
   out.put(size.streams);
   out.put(std::uint32_t{size.encrypted ? 1U : 0U});
+  out.put(std::uint32_t{size.compressed ? 1U : 0U});
   out.put(std::uint32_t{size.has_gateways ? 1U : 0U});
   return out.take();
 }
@@ -263,13 +264,14 @@ Result<std::vector<SystemSize>> decode_sizes(const CollectedLabel& answer, std::
     const auto reconnect = reader.get<std::int32_t>();
     const auto streams = reader.get<std::int32_t>();
     const auto encrypted = reader.get<std::uint32_t>();
+    const auto compressed = reader.get<std::uint32_t>();
     const auto gateways = reader.get<std::uint32_t>();
     if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 ||
         *lanes < 1 || *reconnect < kReconnectAuto || *reconnect > kMostReconnect ||
-        *streams < kStreamsAuto || *streams > kMostStreams || *encrypted > 1)
+        *streams < kStreamsAuto || *streams > kMostStreams || *encrypted > 1 || *compressed > 1)
       return server_error(fmt::format("client {} has announced an impossible size", client));
     sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes, *reconnect, *streams,
-                     *encrypted != 0, *gateways != 0});
+                     *encrypted != 0, *compressed != 0, *gateways != 0});
   }
   if (reader.remaining() != 0) return server_error("it passed on more sizes than clients");
   return sizes;
@@ -362,6 +364,13 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   if (!secret) return secret.error();
   agreement.secret = std::move(*secret);
   return agreement;
+}
+
+Result<void> ServerConnection::tell_going_on(bool goes_on) {
+  if (!stream_->ours()) return {};
+  ByteWriter payload;
+  payload.put(std::uint32_t{goes_on ? 1U : 0U});
+  return stream_->send(encode_startup(StartupCommand::kGoesOn, payload.bytes()));
 }
 
 Result<void> ServerConnection::say_fini() {

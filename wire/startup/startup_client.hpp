@@ -114,6 +114,10 @@ class ServerConnection {
   /// several machines would talk in clear and this system's user has not said IMPISHIM_TLS=off;
   /// with a foreign system, that is only a warning. Fails with kTimeout as connect() does.
   [[nodiscard]] Result<Agreement> exchange(const JoinOptions& options);
+  /// Tells the server, after exchange(), whether this client goes on when another one is lost. Has
+  /// no effect if the server is foreign. Fails with kConnection or kTimeout if the connection is
+  /// lost.
+  [[nodiscard]] Result<void> tell_going_on(bool goes_on);
   /// Sends FINI and closes the connection. An impishim server confirms it; if the connection turns
   /// out to be lost, connects again, for at most `may_return`, to say it then. Fails with
   /// kConnection or kTimeout if the server may not know that this client has finished.

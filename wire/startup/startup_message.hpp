@@ -44,6 +44,9 @@ enum class StartupCommand : std::uint32_t {
   /// connection replaces the lost one. The payload is the client's number, client:Int4. There is no
   /// answer; FINI may follow.
   kReturn = 0x49535254,
+  /// From a client, after DONE: whether it goes on when another client is lost. The payload is a
+  /// Uint4, 1 or 0. There is no answer. A client that has sent none does not go on.
+  kGoesOn = 0x4953474f,
 };
 
 /// The labels of IMPI 2.3.5. Values are per client (0x1000), per host (0x2000) and per proc

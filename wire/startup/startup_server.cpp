@@ -112,7 +112,7 @@ void StartupServer::fail(Error error) {
 
 void StartupServer::give_up(const std::string& reason) {
   for (auto& [id, connection] : connections_) {
-    if (connection.stage == Stage::kTurnedAway || connection.stage == Stage::kFinished) continue;
+    if (connection.stage >= Stage::kFinished) continue;
     connection.stage = Stage::kTurnedAway;
     say_and_close(id, reason);
   }
@@ -149,10 +149,7 @@ void StartupServer::look_for_missing() {
 
 void StartupServer::received(int id, std::span<const std::byte> bytes) {
   const auto found = connections_.find(id);
-  if (found == connections_.end() || found->second.stage == Stage::kTurnedAway ||
-      found->second.stage == Stage::kFinished) {
-    return;
-  }
+  if (found == connections_.end() || found->second.stage >= Stage::kFinished) return;
   found->second.said_anything = true;
   found->second.heard = now_;
   found->second.decoder.feed(bytes);
@@ -167,7 +164,7 @@ void StartupServer::process(int id, Connection& connection) {
 /// Handles one message if a complete one has arrived. Returns false if there is nothing more to do
 /// now.
 bool StartupServer::step(int id, Connection& connection) {
-  if (connection.stage == Stage::kTurnedAway || connection.stage == Stage::kFinished) return false;
+  if (connection.stage >= Stage::kFinished) return false;
   if (connection.stage == Stage::kContending) {
     if (connection.decoder.buffered() > kMaxContendingBytes)
       turn_away(id, connection, "it sent too much before it had joined");
@@ -225,6 +222,10 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
       // A client that sends FINI without waiting for DONE still gets DONE before its connection is
       // closed.
       if (done_answered_) actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
+      return;
+    case StartupCommand::kGoesOn:
+      if (connection.stage == Stage::kDone && connection.announced)
+        note_going_on(id, connection, message);
       return;
     default:
       return;  // unknown commands are skipped
@@ -316,6 +317,7 @@ void StartupServer::disconnected(int id) {
   }
   // Nothing is lost. The entry stays, because later questions about its client need it.
   if (connection.stage == Stage::kFinished && done_answered_) return;
+  if (connection.stage == Stage::kLost) return;
   if (!begun_) {
     tell(fmt::format("client {} at {} left before all had joined", connection.client,
                      connection.peer));
@@ -326,9 +328,7 @@ void StartupServer::disconnected(int id) {
   if (connection.stage == Stage::kDone && done_answered_ && connection.announced &&
       connection.may_return.count() > 0)
     return lose(connection);
-  fail({ErrorKind::kConnection,
-        fmt::format("client {} at {} was lost: its connection ended without FINI",
-                    connection.client, connection.peer)});
+  lose_for_good(connection, "its connection ended without FINI");
 }
 
 Result<std::vector<std::int32_t>> parse_preference(const std::string& text) {

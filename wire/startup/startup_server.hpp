@@ -31,12 +31,15 @@ struct ServerAction {
     /// disconnected().
     kProbe,
     kTell,  ///< show `text` to the user
+    /// The job goes on without `client`, which is lost.
+    kGoOnWithout,
   };
   Kind kind;
   int connection = -1;
   std::vector<std::byte> bytes;
   std::string text;
   bool progress = false;  ///< kTell: the user need not see it if startup goes well and fast
+  std::int32_t client = -1;
 };
 
 /// Time limits of a server.
@@ -54,8 +57,9 @@ struct StartupLimits {
 /// as long as that connection's machine answers. A newcomer with the right key and the same number
 /// waits. It takes the place if the first connection ends, or if its machine does not answer for
 /// StartupLimits::probe. Otherwise the newcomer is turned away, and both are told. After all
-/// clients have joined, a lost client ends the job. After DONE, one of another machine has some
-/// time to return on a new connection (kReturn).
+/// clients have joined, a lost client ends the job, unless all the others have said that they go on
+/// without it (kGoesOn). After DONE, one of another machine has some time to return on a new
+/// connection (kReturn).
 class StartupServer {
  public:
   using Clock = StrangerReport::Clock;
@@ -99,8 +103,10 @@ class StartupServer {
   [[nodiscard]] bool all_joined() const { return joined() == clients_; }
   /// Returns a text such as "2 of 3 clients have joined; missing: 1".
   [[nodiscard]] std::string progress() const;
-  /// Returns true if every client has sent FINI.
-  [[nodiscard]] bool finished() const { return finished_ == clients_; }
+  /// Returns true if every client has sent FINI, or is lost while the others went on.
+  [[nodiscard]] bool finished() const { return finished_ + lost_ == clients_; }
+  /// Returns the first loss of a client after which the others went on, or nothing.
+  [[nodiscard]] const std::optional<Error>& loss() const { return loss_; }
   /// Returns true if every client has ended and none has joined, so there was no job.
   [[nodiscard]] bool nobody_came() const {
     return joined() == 0 && static_cast<std::int32_t>(ended_.size()) == clients_;
@@ -122,6 +128,7 @@ class StartupServer {
     kJoined,
     kDone,
     kFinished,
+    kLost,  ///< the others go on
     kTurnedAway
   };
   struct Connection {
@@ -136,6 +143,7 @@ class StartupServer {
     Clock::time_point since;  ///< time at which it connected, or began to contend
     Clock::time_point heard;  ///< time at which its latest bytes arrived
     std::chrono::seconds may_return{0};
+    bool goes_on = false;                      ///< when another client is lost
     std::optional<Clock::time_point> lost_at;  ///< of a client that may return
   };
 
@@ -151,6 +159,9 @@ class StartupServer {
   void end_lost(std::int32_t client);
   void come_back(int id, Connection& connection, const StartupMessage& message);
   void lose(Connection& connection);
+  void lose_for_good(Connection& connection, const std::string& how);
+  [[nodiscard]] bool others_go_on(std::int32_t without) const;
+  void note_going_on(int id, Connection& connection, const StartupMessage& message);
   void contend(int id, Connection& connection, std::int32_t client);
   void admit(int id, Connection& connection, std::int32_t client);
   void begin_if_complete();
@@ -187,6 +198,8 @@ class StartupServer {
   std::map<std::int32_t, int> contenders_;
   LabelCollection labels_;  ///< not yet answered
   std::int32_t finished_ = 0;
+  std::int32_t lost_ = 0;      ///< clients, while the others go on
+  std::optional<Error> loss_;  ///< the first of these losses
   /// True if all have joined and IMPI has been answered; then no client can be replaced any more.
   bool begun_ = false;
   bool done_answered_ = false;

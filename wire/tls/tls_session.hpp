@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
+#include "wire/base/linear_buffer.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/tls/channel_key.hpp"
-#include "wire/tls/linear_buffer.hpp"
 
 // OpenSSL's types, without its headers.
 struct bio_st;

@@ -40,6 +40,9 @@ Result<void> check_same(std::span<const SystemSize> systems) {
     if (each.streams != other.streams)
       return differ("IMPISHIM_STREAMS", other, streams_text(other.streams), each,
                     streams_text(each.streams));
+    if (each.compressed != other.compressed)
+      return differ("IMPISHIM_COMPRESSION", other, compression_text(other.compressed), each,
+                    compression_text(each.compressed));
   }
   for (const SystemSize& each : systems) {
     if (each.has_gateways) continue;
@@ -92,6 +95,13 @@ std::optional<std::int32_t> parse_streams(std::string_view text) {
 std::string streams_text(std::int32_t streams) {
   return streams == kStreamsAuto ? "auto" : std::to_string(streams);
 }
+
+std::optional<bool> parse_compression(std::string_view text) {
+  if (text == "zstd") return true;
+  return text == "off" ? std::optional(false) : std::nullopt;
+}
+
+std::string compression_text(bool compressed) { return compressed ? "zstd" : "off"; }
 
 Result<std::int32_t> choose_host_procs(std::span<const SystemSize> systems, std::int32_t clients) {
   const auto same = check_same(systems);

@@ -39,6 +39,11 @@ inline constexpr std::int32_t kMostStreams = 16;
 
 [[nodiscard]] std::string streams_text(std::int32_t streams);
 
+/// The same for "off" or "zstd".
+[[nodiscard]] std::optional<bool> parse_compression(std::string_view text);
+
+[[nodiscard]] std::string compression_text(bool compressed);
+
 /// What a system tells the others before it plans its hosts.
 struct SystemSize {
   std::int32_t client = 0;
@@ -48,7 +53,8 @@ struct SystemSize {
   std::int32_t lanes = 1;                           ///< IMPISHIM_LANES
   std::int32_t reconnect = kReconnectAuto;          ///< IMPISHIM_RECONNECT, seconds; 0: never
   std::int32_t streams = 1;                         ///< IMPISHIM_STREAMS
-  bool encrypted = false;  ///< there is a secret, and IMPISHIM_TLS is not off
+  bool encrypted = false;   ///< there is a secret, and IMPISHIM_TLS is not off
+  bool compressed = false;  ///< IMPISHIM_COMPRESSION
   bool has_gateways = false;
   bool operator==(const SystemSize&) const = default;
 };

@@ -85,7 +85,8 @@ struct NegotiatedValues {
   std::int32_t reconnect = 0;
   /// Our own: connections of each channel at once; kStreamsAuto (host_size.hpp).
   std::int32_t streams = 1;
-  bool encrypted = false;  ///< our own: the connections between hosts are encrypted
+  bool encrypted = false;   ///< our own: the connections between hosts are encrypted
+  bool compressed = false;  ///< our own: the connections between hosts are compressed
 };
 
 /// Returns the libfabric provider between two clients, or inside one client: the first provider of
@@ -148,6 +149,9 @@ class JobMap {
   void set_reconnect(std::int32_t seconds) { values_.reconnect = seconds; }
   /// Sets NegotiatedValues::streams. All impishim clients have agreed on it.
   void set_streams(std::int32_t streams) { values_.streams = streams; }
+  /// Sets that the connections between hosts are compressed. All impishim clients have agreed on
+  /// it.
+  void set_compressed(bool compressed) { values_.compressed = compressed; }
   void set_inner_address(std::int32_t host, const HostId& address) {
     hosts_[static_cast<std::size_t>(host)].inner_address = address;
   }

@@ -29,6 +29,7 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
                                    values.lanes, values.reconnect, values.streams})
     out.put(value);
   out.put(static_cast<std::uint8_t>(values.encrypted));
+  out.put(static_cast<std::uint8_t>(values.compressed));
   out.put(static_cast<std::uint32_t>(map.clients().size()));
   out.put(static_cast<std::uint32_t>(map.hosts().size()));
   out.put(static_cast<std::uint32_t>(map.procs().size()));
@@ -110,6 +111,7 @@ class MapReader {
                                 &values.lanes, &values.reconnect, &values.streams})
       get(*value);
     get_flag(values.encrypted);
+    get_flag(values.compressed);
     complete_ = complete_ && values.lanes >= 1 && values.streams >= kStreamsAuto &&
                 values.streams <= kMostStreams;
   }

@@ -22,6 +22,16 @@ bool is_loopback(const HostId& address) {
   return address == loopback;
 }
 
+/// Returns true if both hosts are of this library and meet over TCP.
+bool meet_by_tcp(const JobMap& job, std::int32_t host, std::int32_t other) {
+  const std::int32_t client = job.host(host).client;
+  const std::int32_t other_client = job.host(other).client;
+  const Client& first = job.client(std::min(client, other_client));
+  const Client& second = job.client(std::max(client, other_client));
+  if (!first.impishim || !second.impishim) return false;
+  return job.values().encrypted || common_fabric(first, second).empty();
+}
+
 }  // namespace
 
 bool on_one_machine(const Host& a, const Host& b) {
@@ -30,12 +40,7 @@ bool on_one_machine(const Host& a, const Host& b) {
 
 std::chrono::seconds reconnect_time(const JobMap& job, std::int32_t host, std::int32_t other) {
   using std::chrono::seconds;
-  const std::int32_t client = job.host(host).client;
-  const std::int32_t other_client = job.host(other).client;
-  const Client& first = job.client(std::min(client, other_client));
-  const Client& second = job.client(std::max(client, other_client));
-  if (!first.impishim || !second.impishim) return seconds(0);
-  if (!job.values().encrypted && !common_fabric(first, second).empty()) return seconds(0);
+  if (!meet_by_tcp(job, host, other)) return seconds(0);
   if (job.values().reconnect != kReconnectAuto) return seconds(job.values().reconnect);
   return seconds(on_one_machine(job.host(host), job.host(other)) ? 0 : kDefaultReconnect);
 }
@@ -51,6 +56,10 @@ std::int32_t first_streams(const JobMap& job, std::int32_t host, std::int32_t ot
   if (streams == 1 || job.values().streams != kStreamsAuto) return streams;
   const Host& acceptor = job.host(std::min(host, other));
   return std::min(streams, 1 + static_cast<std::int32_t>(acceptor.more_addresses.size()));
+}
+
+bool compresses_between(const JobMap& job, std::int32_t host, std::int32_t other) {
+  return job.values().compressed && meet_by_tcp(job, host, other);
 }
 
 }  // namespace impishim::wire

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which connections between hosts are taken up again when they are lost. Pure functions.
+/// Which connections between hosts are taken up again when they are lost, how many there are, and
+/// which are compressed. Pure functions.
 #pragma once
 
 #include <chrono>
@@ -26,5 +27,9 @@ namespace impishim::wire {
 /// Returns how many of them are made at the beginning. With IMPISHIM_STREAMS=auto that is one for
 /// each address of the host that accepts them.
 [[nodiscard]] std::int32_t first_streams(const JobMap& job, std::int32_t host, std::int32_t other);
+
+/// Returns true if what two hosts send to each other is compressed (IMPISHIM_COMPRESSION): never
+/// for foreign systems and over libfabric. Both hosts get the same answer.
+[[nodiscard]] bool compresses_between(const JobMap& job, std::int32_t host, std::int32_t other);
 
 }  // namespace impishim::wire

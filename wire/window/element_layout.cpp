@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/window/element_layout.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -108,24 +109,24 @@ std::uint64_t parts_of(ElementKind kind) { return element_layout(kind).basic_cou
 
 bool consists_of(const TypeLayout& layout, ElementKind kind) {
   const Parts parts = parts_in(kind);
-  // Which part of an element comes next.
-  std::uint64_t next = 0;
-  const std::uint64_t all = parts_of(kind);
-  const auto type_at = [&](std::uint64_t part) {
-    return part < parts.first_count ? parts.first : parts.second;
-  };
-  for (const Block& block : layout.blocks()) {
-    const bool uniform = parts.second == BasicType::kNumberOfTypes;
-    if (uniform) {
-      if (block.type != parts.first) return false;
-      next = (next + block.count % all * (block.repeat % all)) % all;
-      continue;
-    }
-    // The parts of a pair have different types, so its runs have one basic element each.
-    if (block.count != 1 || block.repeat != 1 || block.type != type_at(next)) return false;
-    next = (next + 1) % all;
+  const std::vector<Block>& blocks = layout.blocks();
+  if (parts.second == BasicType::kNumberOfTypes) {
+    // Operations take whole elements, so no run may end in the middle of one.
+    return std::all_of(blocks.begin(), blocks.end(), [&](const Block& block) {
+      return block.type == parts.first && block.count % parts.first_count == 0;
+    });
   }
-  return next == 0;
+  // The parts of a pair have different types, so its runs have one basic element each.
+  if (blocks.size() % 2 != 0) return false;
+  const auto is_part = [](const Block& block, BasicType type) {
+    return block.type == type && block.count == 1 && block.repeat == 1;
+  };
+  for (std::size_t i = 0; i < blocks.size(); i += 2) {
+    if (!is_part(blocks[i], parts.first) || !is_part(blocks[i + 1], parts.second) ||
+        blocks[i + 1].offset - blocks[i].offset != second_offset(parts))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace impishim::wire

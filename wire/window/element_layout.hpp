@@ -16,8 +16,8 @@ namespace impishim::wire {
 /// Returns the number of basic elements in one element.
 [[nodiscard]] std::uint64_t parts_of(ElementKind kind);
 
-/// Returns true if a datatype of this layout consists of whole elements of the kind: its basic
-/// elements are those of the kind, in the order of the type map.
+/// Returns true if a datatype of this layout consists of whole elements of the kind, as operations
+/// take them: no run ends within an element, and the parts of a pair lie at their places in it.
 [[nodiscard]] bool consists_of(const TypeLayout& layout, ElementKind kind);
 
 }  // namespace impishim::wire

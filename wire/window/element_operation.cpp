@@ -138,12 +138,17 @@ Type combined(const Type& left, const Type& right) {
   }
 }
 
-/// Reads an element, and writes it without the gaps between the parts of a pair, which are no part
-/// of the element.
+/// Reads an element, or writes it, without the gaps of a pair: they are no part of the element, and
+/// the last one may lie behind the window.
 template <class Type>
 Type load(const std::byte* from) {
   Type value;
-  std::memcpy(static_cast<void*>(&value), from, sizeof(Type));
+  if constexpr (kIsPair<Type>) {
+    std::memcpy(&value.value, from + offsetof(Type, value), sizeof(value.value));
+    std::memcpy(&value.location, from + offsetof(Type, location), sizeof(value.location));
+  } else {
+    std::memcpy(static_cast<void*>(&value), from, sizeof(Type));
+  }
   return value;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/window/layout_codec.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "wire/base/bytes.hpp"
@@ -64,6 +66,16 @@ bool count_block(const Block& block, std::uint64_t& total) {
          is_near(last_run);
 }
 
+bool are_possible(const std::vector<Block>& blocks) {
+  std::uint64_t total = 0;
+  return std::all_of(blocks.begin(), blocks.end(),
+                     [&](const Block& block) { return count_block(block, total); });
+}
+
+Error impossible_blocks() {
+  return {ErrorKind::kProtocol, "the description of a datatype with impossible blocks"};
+}
+
 }  // namespace
 
 std::size_t encoded_bytes(const TypeLayout& layout) {
@@ -92,14 +104,13 @@ Result<std::shared_ptr<const TypeLayout>> decode_layout(std::span<const std::byt
     return Error{ErrorKind::kProtocol, "the description of a datatype with an impossible extent"};
   std::vector<Block> blocks;
   blocks.reserve((bytes.size() - kPrefixBytes) / kBlockBytes);
-  std::uint64_t total = 0;
-  for (const std::byte* const end = bytes.data() + bytes.size(); from < end; from += kBlockBytes) {
+  for (const std::byte* const end = bytes.data() + bytes.size(); from < end; from += kBlockBytes)
     blocks.push_back(decode_block(from));
-    if (!count_block(blocks.back(), total))
-      return Error{ErrorKind::kProtocol, "the description of a datatype with impossible blocks"};
-  }
-  return std::shared_ptr<const TypeLayout>(
-      std::make_shared<TypeLayout>(blocks, static_cast<std::ptrdiff_t>(extent)));
+  if (!are_possible(blocks)) return impossible_blocks();
+  auto layout = std::make_shared<TypeLayout>(blocks, static_cast<std::ptrdiff_t>(extent));
+  // Blocks that repeat each other are one now, whose stride may be longer than any that came.
+  if (!are_possible(layout->blocks())) return impossible_blocks();
+  return std::shared_ptr<const TypeLayout>(std::move(layout));
 }
 
 }  // namespace impishim::wire

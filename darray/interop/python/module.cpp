@@ -91,7 +91,8 @@ PYBIND11_MODULE(impishim_darray, module) {
   module.doc() =
       "The Distributed Array Protocol (__distarray__), both ways, without copying and without "
       "communication.";
-  module.attr("__version__") = py::str(kVersion.data(), kVersion.size());
+  module.attr("__version__") = IMPISHIM_VERSION;
+  module.attr("protocol_version") = py::str(kVersion.data(), kVersion.size());
   py::register_exception<Error>(module, "Error", PyExc_ValueError);
 
   py::class_<PythonPiece>(module, "Piece", "One process's piece of a distributed array.")

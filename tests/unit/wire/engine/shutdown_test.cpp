@@ -17,8 +17,8 @@ class ShutdownTest : public testing::Test {
  protected:
   ShutdownTest()
       : parts({.procs_of_hosts = {{2}, {2}}, .values = {.datalen = 1000}}, 0),
-        shutdown({parts.settings, parts.state, parts.failure, parts.peers, parts.readiness,
-                  parts.sender, parts.send_path, parts.receive_path}) {}
+        shutdown({parts.settings, parts.state, parts.flags, parts.failure, parts.peers,
+                  parts.readiness, parts.sender, parts.send_path, parts.receive_path}) {}
 
   [[nodiscard]] std::optional<PacketType> said_to_host() {
     const auto packet = PathParts::hear(parts.host(1));

@@ -61,7 +61,8 @@ SimulatedJob::SimulatedJob(const JobShape& shape) : job_(make_job(shape)) {
         MemoryChannelOptions channel;
         channel.capacity = 1U << 17U;
         channel.seed = next_seed();
-        channel.cut_after = shape.cut_after;
+        if (shape.cut_hosts.empty() || shape.cut_hosts == std::vector{low, high})
+          channel.cut_after = shape.cut_after;
         auto [left, right] = MemoryChannel::make_pair(channel);
         options[static_cast<std::size_t>(representative(job_, low, high, lane))]
             .host_channels.push_back({high, std::move(left)});

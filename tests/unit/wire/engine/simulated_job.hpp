@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -21,6 +22,8 @@ struct JobShape {
                                                   {1}};  ///< for each client, for each of its hosts
   std::uint32_t seed = 0;                                ///< of the channels
   std::uint64_t cut_after = 0;                           ///< bytes after which host channels end
+  /// If not empty: only channels between these two hosts end then.
+  std::vector<std::int32_t> cut_hosts{};
   Format format = Format::kNative;
   NegotiatedValues values{};
   RelayOptions relay{};

@@ -166,11 +166,12 @@ void expect_refused(const Result<PacketHeader>& header, const std::string& text)
 
 TEST(Packet, UnknownTypesAreRefused) {
   for (const std::uint32_t type :
-       {8U, 255U, 0x01000000U, 0x47455420U, 0x49530000U, 0x49530003U, 0xFFFFFFFFU}) {
+       {8U, 255U, 0x01000000U, 0x47455420U, 0x49530000U, 0x49530004U, 0xFFFFFFFFU}) {
     expect_refused(decoded(type, 0, 0, 65536), "a packet of unknown type " + std::to_string(type));
   }
   EXPECT_TRUE(decoded(0x49530001, 5, 5, 65536).ok());
   EXPECT_TRUE(decoded(0x49530002, 0, 5, 65536).ok());
+  EXPECT_TRUE(decoded(0x49530003, 0, 0, 65536).ok());
 }
 
 TEST(Packet, PayloadIsBoundedByWhatWasAgreedOn) {

@@ -86,6 +86,7 @@ class PathParts final : public OutputOwner, public FailureHandler {
     failures.push_back(error.text);
     link.input_ended = true;
   }
+  [[nodiscard]] bool survives_end_of(const Link& /*link*/) const override { return false; }
 
   [[nodiscard]] Link& link_to_host(std::int32_t host) { return *peers.host_links().at(host); }
   [[nodiscard]] Link& link_to_proc(WorldRank proc) { return *peers.local_links().at(proc); }

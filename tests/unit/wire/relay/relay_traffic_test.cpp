@@ -188,6 +188,23 @@ TEST_F(RelayTraffic, ClosesBothAfterAFailure) {
   EXPECT_TRUE(is_closed(left));
   EXPECT_TRUE(service->idle());
   EXPECT_EQ(left.text(), "last words");
+  EXPECT_THAT(reports, testing::IsEmpty());
+  const auto limit = service->next_limit();
+  ASSERT_TRUE(limit);
+  handle(*limit);
+  EXPECT_THAT(reports, testing::ElementsAre(HasSubstr("end 2: Connection reset")));
+}
+
+TEST_F(RelayTraffic, ReportsAFailureAtOnceIfAsked) {
+  auto hosts = pair_of(1, 2);
+  reports.clear();
+  const linger reset{1, 0};
+  ASSERT_EQ(setsockopt(hosts.second.socket.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+  hosts.second.socket.reset();
+  EXPECT_TRUE(is_closed(hosts.first));
+  EXPECT_THAT(reports, testing::IsEmpty());
+  service->report_losses_now();
+  collect_reports();
   EXPECT_THAT(reports, testing::ElementsAre(HasSubstr("end 2: Connection reset")));
 }
 

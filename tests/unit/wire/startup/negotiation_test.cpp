@@ -73,7 +73,7 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   EXPECT_EQ(data.at(0x3100), bytes_of(std::int64_t{100}, std::int64_t{100}, std::int64_t{101}));
   EXPECT_EQ(test::as_text(std::span(data.at(0x49530001)).first(8)), "IMPISHIM");
   EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()),
-            bytes_of(12U, 0x1122334455667788ULL, 0x99ULL, 1U));
+            bytes_of(15U, 0x1122334455667788ULL, 0x99ULL, 1U));
 }
 
 TEST(Negotiation, ProcsFollowHostsFollowClients) {
@@ -377,7 +377,7 @@ TEST(Negotiation, AnotherVersionOfOursIsRefused) {
   EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
   EXPECT_THAT(
       map.error().text,
-      testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 12"));
+      testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 15"));
 }
 
 TEST(Negotiation, EveryMandatedLabelIsNeededFromEveryClient) {

@@ -29,8 +29,10 @@ constexpr auto kLabel = static_cast<std::uint32_t>(StartupLabel::kSystemSize);
 
 Bytes size_bytes(std::int32_t procs, std::int32_t host_procs, std::int32_t channels,
                  std::uint32_t gateways, std::int32_t lanes = 1, std::int32_t reconnect = -1,
-                 std::uint32_t encrypted = 0, std::int32_t streams = 1) {
-  return bytes_of(procs, host_procs, channels, lanes, reconnect, streams, encrypted, gateways);
+                 std::uint32_t encrypted = 0, std::int32_t streams = 1,
+                 std::uint32_t compressed = 0) {
+  return bytes_of(procs, host_procs, channels, lanes, reconnect, streams, encrypted, compressed,
+                  gateways);
 }
 
 /// exchange_sizes() as client 1 of 3, against a server that answers like this. `sent` becomes what
@@ -43,14 +45,15 @@ Result<std::vector<SystemSize>> sizes_from(const Bytes& answer, bool ours = true
     static_cast<void>(peer.receive(20));
     if (ours) peer.send(command(StartupCommand::kHello));
     peer.send(impi(3));
-    const Bytes asked = peer.receive(ours ? 44 : 0);
+    const Bytes asked = peer.receive(ours ? 48 : 0);
     if (sent != nullptr) *sent = asked;
     peer.send(answer);
     peer.end_output();
   });
   auto connection = ServerConnection::connect(server.address, 1, kNone, kTimeoutMs);
   if (!connection) return connection.error();
-  return connection->exchange_sizes({1, 4, kHostProcsAuto, 64, 1, kReconnectAuto, 1, false, false});
+  return connection->exchange_sizes(
+      {1, 4, kHostProcsAuto, 64, 1, kReconnectAuto, 1, false, false, false});
 }
 
 Bytes answered(std::uint32_t label, std::uint32_t mask, const Bytes& data) {
@@ -60,12 +63,13 @@ Bytes answered(std::uint32_t label, std::uint32_t mask, const Bytes& data) {
 TEST(SystemSizes, AreThoseOfTheClientsInTheMask) {
   Bytes sent;
   const auto sizes = sizes_from(
-      answered(kLabel, 6, size_bytes(4, -1, 64, 0) + size_bytes(8, 0, 32, 1, 3, 20, 1, 4)), true,
+      answered(kLabel, 6, size_bytes(4, -1, 64, 0) + size_bytes(8, 0, 32, 1, 3, 20, 1, 4, 1)), true,
       &sent);
   ASSERT_TRUE(sizes.ok()) << sizes.error().text;
-  EXPECT_THAT(*sizes,
-              ElementsAre(SystemSize{1, 4, kHostProcsAuto, 64, 1, kReconnectAuto, 1, false, false},
-                          SystemSize{2, 8, kHostProcsNode, 32, 3, 20, 4, true, true}));
+  EXPECT_THAT(
+      *sizes,
+      ElementsAre(SystemSize{1, 4, kHostProcsAuto, 64, 1, kReconnectAuto, 1, false, false, false},
+                  SystemSize{2, 8, kHostProcsNode, 32, 3, 20, 4, true, true, true}));
   EXPECT_EQ(sent, encode_coll(kLabel, size_bytes(4, -1, 64, 0)));
 }
 
@@ -80,12 +84,13 @@ TEST(SystemSizes, ImpossibleAnswersAreRefused) {
        {size_bytes(0, -1, 64, 0), size_bytes(4, -2, 64, 0), size_bytes(4, 0, 0, 0),
         size_bytes(4, 0, 64, 0, 0), size_bytes(4, 0, 64, 0, 1, -2),
         size_bytes(4, 0, 64, 0, 1, -1, 2), size_bytes(4, 0, 64, 0, 1, -1, 0, -1),
-        size_bytes(4, 0, 64, 0, 1, -1, 0, 17), Bytes(31), Bytes()}) {
+        size_bytes(4, 0, 64, 0, 1, -1, 0, 17), size_bytes(4, 0, 64, 0, 1, -1, 0, 1, 2), Bytes(35),
+        Bytes()}) {
     const auto sizes = sizes_from(answered(kLabel, 2, data));
     ASSERT_FALSE(sizes.ok());
     EXPECT_THAT(sizes.error().text, HasSubstr("client 1 has announced an impossible size"));
   }
-  EXPECT_THAT(sizes_from(answered(kLabel, 2, Bytes(33))).error().text, HasSubstr("impossible"));
+  EXPECT_THAT(sizes_from(answered(kLabel, 2, Bytes(37))).error().text, HasSubstr("impossible"));
   EXPECT_THAT(
       sizes_from(answered(kLabel, 2, size_bytes(4, 0, 1, 0) + size_bytes(4, 0, 1, 0))).error().text,
       HasSubstr("more sizes than clients"));

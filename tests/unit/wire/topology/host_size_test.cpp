@@ -93,6 +93,19 @@ TEST(HostSize, AllSystemsHaveTheSameStreams) {
   EXPECT_THAT(refused(systems), HasSubstr("IMPISHIM_STREAMS is auto in system 0"));
 }
 
+TEST(HostSize, AllSystemsCompressAlike) {
+  auto systems = systems_of({2, 2});
+  systems[1].compressed = true;
+  EXPECT_THAT(refused(systems),
+              HasSubstr("IMPISHIM_COMPRESSION is off in system 0 and zstd in system 1"));
+}
+
+TEST(HostSize, CompressionIsOffOrZstd) {
+  EXPECT_EQ(parse_compression("zstd"), true);
+  EXPECT_EQ(parse_compression("off"), false);
+  for (const char* text : {"", "on", "ZSTD", "zstd ", "lz4"}) EXPECT_FALSE(parse_compression(text));
+}
+
 TEST(HostSize, StreamsAreANumberOrAuto) {
   EXPECT_EQ(parse_streams("auto"), kStreamsAuto);
   EXPECT_EQ(parse_streams("1"), 1);

@@ -66,10 +66,10 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 11 values, the byte of encryption, 3
-  // counts, clients of 28 bytes and hosts of 43.
-  constexpr std::size_t kHostsOfSecondClient = 57 + 28;
-  constexpr std::size_t kProcsOfSecondHost = 57 + 2 * 28 + 43 + 18;
+  // host_count of client 1, proc_count of host 1: after 11 values, the bytes of encryption and
+  // compression, 3 counts, clients of 28 bytes and hosts of 43.
+  constexpr std::size_t kHostsOfSecondClient = 58 + 28;
+  constexpr std::size_t kProcsOfSecondHost = 58 + 2 * 28 + 43 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
@@ -84,6 +84,7 @@ TEST(JobMapCodec, EncryptionAndAddressesSurvive) {
   job.set_encrypted(true);
   job.set_reconnect(20);
   job.set_streams(4);
+  job.set_compressed(true);
   job.set_inner_address(1, inner);
   HostId more{};
   more.back() = std::byte{8};
@@ -93,6 +94,7 @@ TEST(JobMapCodec, EncryptionAndAddressesSurvive) {
   EXPECT_TRUE(decoded->values().encrypted);
   EXPECT_EQ(decoded->values().reconnect, 20);
   EXPECT_EQ(decoded->values().streams, 4);
+  EXPECT_TRUE(decoded->values().compressed);
   const Host& host = decoded->host(1);
   EXPECT_THAT(decoded->addresses_from(host.client, 1), ElementsAre(inner, more));
   EXPECT_THAT(decoded->addresses_from(host.client + 1, 1), ElementsAre(host.address, more));
@@ -118,7 +120,7 @@ TEST(JobMapCodec, NoLanes) {
 
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
-  constexpr std::size_t kGateway = 57 + 2 * 28 + 2 * 43 + 22;
+  constexpr std::size_t kGateway = 58 + 2 * 28 + 2 * 43 + 22;
   auto bytes = encode_job_map(sample());
   for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
     store_big_endian(bytes.data() + kGateway, gateway);

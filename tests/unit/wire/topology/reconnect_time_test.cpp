@@ -80,6 +80,25 @@ TEST(ReconnectTime, IsNoneOverLibfabric) {
   EXPECT_EQ(reconnect_time(job, 0, 1), seconds(60));
 }
 
+TEST(Compression, IsWhatTheUsersSay) {
+  JobMap job = job_at(ipv4(10, 1), ipv4(10, 1));
+  EXPECT_FALSE(compresses_between(job, 0, 1));
+  job.set_compressed(true);
+  EXPECT_TRUE(compresses_between(job, 0, 1));
+  EXPECT_TRUE(compresses_between(job, 1, 0));
+}
+
+TEST(Compression, IsForThisLibraryAndTcp) {
+  JobMap foreign = job_at(ipv4(10, 1), ipv4(10, 2), false);
+  foreign.set_compressed(true);
+  EXPECT_FALSE(compresses_between(foreign, 0, 1));
+  JobMap fabric = job_at(ipv4(10, 1), ipv4(10, 2), true, {"tcp"});
+  fabric.set_compressed(true);
+  EXPECT_FALSE(compresses_between(fabric, 0, 1));
+  fabric.set_encrypted(true);  // over sockets then
+  EXPECT_TRUE(compresses_between(fabric, 0, 1));
+}
+
 TEST(Streams, AreAsManyAsAsked) {
   JobMap job = job_at(ipv4(10, 1), ipv4(10, 2));
   EXPECT_EQ(streams_between(job, 0, 1), 1);

@@ -174,5 +174,19 @@ TEST(ElementLayout, DatatypesOfOtherElementsDoNotFit) {
                            ElementKind::kDoubleInt));
 }
 
+// An operation reads and writes a whole element at the place of its first part.
+TEST(ElementLayout, RefusesElementsWhosePartsLieApart) {
+  const TypeLayout beside({{8, BasicType::kDouble, 1}, {16, BasicType::kInt32, 1}}, 16);
+  EXPECT_TRUE(consists_of(beside, ElementKind::kDoubleInt));
+  const TypeLayout before({{4, BasicType::kDouble, 1}, {0, BasicType::kInt32, 1}}, 16);
+  EXPECT_FALSE(consists_of(before, ElementKind::kDoubleInt));
+  const TypeLayout half({{0, BasicType::kDouble, 1}}, 8);
+  EXPECT_FALSE(consists_of(half, ElementKind::kDoubleInt));
+  const TypeLayout halves({{0, BasicType::kFloat, 1, 2, 12}}, 16);
+  EXPECT_FALSE(consists_of(halves, ElementKind::kFloatComplex));
+  const TypeLayout uneven({{0, BasicType::kFloat, 3}, {16, BasicType::kFloat, 1}}, 20);
+  EXPECT_FALSE(consists_of(uneven, ElementKind::kFloatComplex));
+}
+
 }  // namespace
 }  // namespace impishim::wire

@@ -168,6 +168,19 @@ TEST(LayoutCodec, RefusesBytesThatAreNoLayout) {
   EXPECT_FALSE(decode_layout(unknown).ok());
 }
 
+TEST(LayoutCodec, RefusesBlocksThatRepeatEachOtherTooFarAway) {
+  constexpr std::ptrdiff_t kFar = std::ptrdiff_t{1} << 58U;
+  const TypeLayout merged({{-kFar, BasicType::kByte, 1}, {kFar, BasicType::kByte, 1}}, 1);
+  ASSERT_EQ(merged.blocks().size(), 1U);
+  // As a peer can write it that does not merge them.
+  std::vector<std::byte> bytes;
+  encode_layout(TypeLayout({{-kFar, BasicType::kByte, 1}}, 1), bytes);
+  std::vector<std::byte> second;
+  encode_layout(TypeLayout({{kFar, BasicType::kByte, 1}}, 1), second);
+  bytes.insert(bytes.end(), second.begin() + 8, second.end());
+  EXPECT_FALSE(decode_layout(bytes).ok());
+}
+
 WindowRequest request_of(WindowRequestKind kind, std::int64_t displacement, std::uint64_t count) {
   WindowRequest request;
   request.kind = kind;

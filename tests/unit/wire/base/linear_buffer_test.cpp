@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/tls/linear_buffer.hpp"
+#include "wire/base/linear_buffer.hpp"
 
 #include <gtest/gtest.h>
 
