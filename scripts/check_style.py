@@ -56,7 +56,7 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
-        "check": "base data packet channel tls topology connect reconnect startup",
+        "check": "base data packet channel tls compress topology connect reconnect startup",
         "launch": "base packet channel tls topology connect port startup check",
     },
     "collectives": {

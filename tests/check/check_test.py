@@ -562,13 +562,43 @@ class Roads(Check):
             )
 
     def test_the_page_shows_what_is_printed(self):
-        """The transcript of docs/check.md, but for numbers and what differs between machines."""
-        page = (TESTS.parent / "docs" / "check.md").read_text(encoding="utf-8")
-        shown = re.search(r"\$ impirun -check .*?-client 1\n(.*?)```", page, re.DOTALL).group(1)
+        """Runs the commands of docs/check.md that are marked so, each where its prompt says, and
+        compares what they print, but for numbers and what a machine says of itself."""
+        server, *checks = marked_commands("run between two sites")
+        self.assertEqual([where for where, _, _ in (server, *checks)], ["", "a", "b"])
+        printed = server[2]
         with Sites() as sites:
             sites.admit("iifname east")
-            _, at_right = self.checked(sites, json=False)
-        self.assertEqual(plain(at_right.out), plain(shown))
+            variables = {"IMPISHIM_HOST_ADDRESS": ROUTER}
+            with inside(sites.router, *server[1], **variables) as run:
+                address = run.await_line("out", ":")
+                self.assertEqual(plain(address), plain(printed))
+                at = {"a": sites.left, "b": sites.right}
+                runs = []
+                for where, command, _ in checks:
+                    self.assertIn(printed, command)
+                    words = [address if word == printed else word for word in command]
+                    runs.append(inside(at[where], *words))
+                with runs[0], runs[1]:
+                    for each in runs:
+                        self.expect(each, 0)
+                self.expect(run, 0)
+        for each, (_, _, shown) in zip(runs, checks):
+            if shown:
+                self.assertEqual(plain(each.out), plain(shown))
+        self.assertTrue(checks[-1][2], "the page shows nothing")
+
+
+def marked_commands(mark):
+    """The commands of the block of docs/check.md behind this comment: where they run, the words
+    behind `impirun`, and what the page says they print."""
+    page = (TESTS.parent / "docs" / "check.md").read_text(encoding="utf-8")
+    block = page.split(f"<!-- {mark} -->\n```\n")[1].split("\n```\n")[0]
+    parts = re.split(r"^(\w*)\$ impirun (.*)$", block, flags=re.MULTILINE)[1:]
+    return [
+        (where, words.split(), said.strip())
+        for where, words, said in zip(parts[::3], parts[1::3], parts[2::3])
+    ]
 
 
 def plain(text):

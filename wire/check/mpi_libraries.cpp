@@ -117,9 +117,22 @@ MpiLibrary inspect(const Kind& kind) {
   return library;
 }
 
+/// Describes the library that a user has chosen. The name of its folder says which MPI it is for.
+MpiLibrary inspect_chosen(const fs::path& chosen) {
+  const std::string name = chosen.parent_path().filename();
+  const auto* kind = std::ranges::find(kKinds, name, &Kind::name);
+  MpiLibrary library{name, chosen, "not known, because of IMPISHIM_LIBRARY", ""};
+  if (kind != kKinds.end()) library = inspect(*kind);
+  if (access(chosen.c_str(), R_OK) != 0)
+    library.error = fmt::format("IMPISHIM_LIBRARY={} cannot be read", chosen.string());
+  return library;
+}
+
 }  // namespace
 
 std::vector<MpiLibrary> find_mpi_libraries() {
+  if (const char* chosen = secure_getenv("IMPISHIM_LIBRARY"); chosen != nullptr)
+    return {inspect_chosen(chosen)};
   std::vector<MpiLibrary> libraries;
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);

@@ -25,6 +25,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kMostDepth = 6;
 
+template <class Value>
+constexpr bool is_list = false;
+template <class Element>
+constexpr bool is_list<std::vector<Element>> = true;
+
 /// Writes the fields of an object that a describe() function names.
 class Writer {
  public:
@@ -49,11 +54,6 @@ class Writer {
   [[nodiscard]] Json take() { return std::move(json_); }
 
  private:
-  template <class Value>
-  static constexpr bool is_list = false;
-  template <class Element>
-  static constexpr bool is_list<std::vector<Element>> = true;
-
   template <class Value>
   [[nodiscard]] static Json element(const Value& value) {
     if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>)

@@ -14,6 +14,7 @@
 #include "wire/base/variable.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/tcp_options.hpp"
+#include "wire/compress/zstd_library.hpp"
 #include "wire/connect/host_listener.hpp"
 #include "wire/topology/host_size.hpp"
 
@@ -27,6 +28,18 @@ std::string text_of(const char* variable) {
 
 Error bad(const char* variable, const std::string& text, const char* what) {
   return {ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, what)};
+}
+
+/// Fails also if there is no zstd.
+Result<void> read_compression(wire::SystemSize& size) {
+  const std::string text = text_of("IMPISHIM_COMPRESSION");
+  if (text.empty()) return {};
+  const auto compressed = wire::parse_compression(text);
+  if (!compressed) return bad("IMPISHIM_COMPRESSION", text, "use off (default) or zstd");
+  size.compressed = *compressed;
+  if (!*compressed) return {};
+  const auto loaded = wire::load_zstd();
+  return loaded ? loaded : bad("IMPISHIM_COMPRESSION", text, loaded.error().text.c_str());
 }
 
 Result<void> read_size(wire::SystemSize& size) {
@@ -50,7 +63,7 @@ Result<void> read_size(wire::SystemSize& size) {
                  "only connections that are taken up again can be several: IMPISHIM_RECONNECT must "
                  "not be 0");
   }
-  return {};
+  return read_compression(size);
 }
 
 Result<void> read_tcp(wire::TcpOptions& tcp) {

@@ -89,6 +89,10 @@ TEST(Diagnosis, LibrariesAndNames) {
   Report report = report_without_fault();
   report.systems[0].libraries[0].error = "not found";
   EXPECT_FALSE(only_finding(report).breaks);
+  report.systems[0].libraries[0].name = "abi";
+  EXPECT_FALSE(only_finding(report).breaks);
+  report.systems[0].libraries.push_back({"openmpi", "libmpi.so.40", "Open MPI", ""});
+  EXPECT_TRUE(diagnose(report).empty());
   report.systems[0].libraries.clear();
   EXPECT_TRUE(only_finding(report).breaks);
   report = report_without_fault();
