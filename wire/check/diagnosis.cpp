@@ -69,8 +69,8 @@ class Diagnosis {
   }
 
   void missing_systems() {
-    // Without the others this system has not joined, and another finding says why.
-    if (report_.systems.size() <= 1) return;
+    // The step that has failed was before the others' reports came.
+    if (report_.systems.size() <= 1 && !report_.findings.empty()) return;
     for (std::int64_t system = 0; system < report_.systems_wanted; ++system)
       if (find(system) == nullptr)
         breaks({system}, fmt::format("system {} has joined, but is no impirun -check", system),
@@ -202,7 +202,9 @@ class Diagnosis {
                    : "see if the network, or a firewall, cuts connections; try again");
       return;
     }
-    if (it.mtu > 0 && it.path_mtu > 0 && it.path_mtu < it.mtu)
+    // A packet of IPv4 has no more bytes than that, whatever the interface takes.
+    constexpr std::int64_t kMostPacket = 65535;
+    if (it.mtu > 0 && it.path_mtu > 0 && it.path_mtu < std::min(it.mtu, kMostPacket))
       warns({it.from, it.to},
             fmt::format("packets of {} bytes leave interface {} of system {}, and the path to "
                         "system {} takes {}",
@@ -307,6 +309,24 @@ std::int64_t streams_of(const SystemReport& own) {
   return std::clamp<std::int64_t>(own.settings.streams, 1, wire::kMostStreams);
 }
 
+/// Returns the cure where the server cannot be reached, or turns this system away. What the server
+/// says is a text alone, without a kind.
+std::string cure_at_server(const Error& error) {
+  const auto says = [&](const char* words) { return error.text.find(words) != std::string::npos; };
+  if (error.kind == ErrorKind::kAuthentication || error.kind == ErrorKind::kProtocol ||
+      says("authentication"))
+    return "give the server and all systems the same secret, certificates of one authority, or the "
+           "same key, and the same IMPISHIM_TLS";
+  if (error.kind == ErrorKind::kConfiguration)
+    return "use the address:port that impirun -server has printed";
+  if (says("server: client "))
+    return "give each system a number of its own with -client, from 0 on, and end what has this "
+           "one";
+  return "see that impirun -server runs at this address, that its machine can be reached from "
+         "here, "
+         "that its port is open, and that it has the same secret or key";
+}
+
 /// Returns the cure for a variable, a file or an argument that is refused. Texts of errors name the
 /// cure where it depends on the case.
 std::string cure_of(Step step, const Error& error) {
@@ -317,13 +337,7 @@ std::string cure_of(Step step, const Error& error) {
                "IMPI_AUTH_KEY_FILE), in a file that only its owner can read";
       return "correct what the cause names; docs/configuration.md has what is allowed";
     case Step::kServer:
-      if (error.kind == ErrorKind::kAuthentication || error.kind == ErrorKind::kProtocol)
-        return "give the server and all systems the same secret, certificates of one authority, or "
-               "the same key, and the same IMPISHIM_TLS";
-      if (error.kind == ErrorKind::kConfiguration)
-        return "use the address:port that impirun -server has printed";
-      return "see that impirun -server runs at this address, that its machine can be reached from "
-             "here, that its port is open, and that it has the same secret or key";
+      return cure_at_server(error);
     case Step::kAgreement:
       break;
   }

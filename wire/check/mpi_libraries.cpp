@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -100,13 +101,21 @@ std::string ask_library(const char* file) {
   return answer.empty() ? "-it has ended the process that opened it" : answer;
 }
 
+/// Returns the first line behind the first character, with one space between words.
+std::string first_line(const std::string& answer) {
+  std::istringstream words(answer.substr(1, answer.find('\n', 1) - 1));
+  std::string line;
+  for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+  return printable(line, 200);
+}
+
 MpiLibrary inspect(const Kind& kind) {
   MpiLibrary library;
   library.name = kind.name;
   for (const char* file : kind.files) {
     if (file == nullptr) break;
     const std::string answer = ask_library(file);
-    const std::string text = printable(answer.substr(1, answer.find('\n', 1) - 1), 200);
+    const std::string text = first_line(answer);
     library.file = file;
     const bool found = answer.front() == '+';
     (found ? library.version : library.error) = text;

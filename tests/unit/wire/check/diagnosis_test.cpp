@@ -85,6 +85,16 @@ TEST(Diagnosis, ASystemThatIsNoCheck) {
   EXPECT_EQ(found.systems, std::vector<std::int64_t>{2});
 }
 
+TEST(Diagnosis, NoOtherSystemIsACheck) {
+  Report report = report_without_fault();
+  report.systems.pop_back();
+  report.roads.clear();
+  EXPECT_EQ(only_finding(report).systems, std::vector<std::int64_t>{1});
+  // Nothing is known of the others where this system has not learnt of them.
+  report.findings = {{true, {0}, "the server is silent", "wake it"}};
+  EXPECT_TRUE(diagnose(report).empty());
+}
+
 TEST(Diagnosis, LibrariesAndNames) {
   Report report = report_without_fault();
   report.systems[0].libraries[0].error = "not found";
@@ -189,6 +199,11 @@ TEST(Diagnosis, Mtus) {
   EXPECT_THAT(only_finding(report).cause, HasSubstr("takes 1400"));
   report.roads[0].mtu = 1400;
   EXPECT_THAT(only_finding(report).cause, HasSubstr("has MTU 1400"));
+  for (Road& each : report.roads) {
+    each.mtu = 65536;  // as the loopback's
+    each.path_mtu = 65535;
+  }
+  EXPECT_TRUE(diagnose(report).empty());
 }
 
 TEST(Diagnosis, LongMessagesAreStuck) {
@@ -238,6 +253,15 @@ TEST(Diagnosis, EachStepAndKindHasACure) {
       EXPECT_EQ(found.cause, "why");
       EXPECT_FALSE(found.cure.empty());
     }
+}
+
+TEST(Diagnosis, TheServersWordsHaveCures) {
+  const auto cure = [](const char* said) {
+    return finding_of(Step::kServer, 1, {ErrorKind::kConnection, said}).cure;
+  };
+  EXPECT_THAT(cure("rendezvous server: wrong authentication key"), HasSubstr("same secret"));
+  EXPECT_THAT(cure("rendezvous server: client 7 does not exist"), HasSubstr("-client"));
+  EXPECT_THAT(cure("cannot connect"), HasSubstr("impirun -server runs"));
 }
 
 TEST(ReportText, SaysWhichDirectionConnects) {
