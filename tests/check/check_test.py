@@ -6,12 +6,15 @@ import json
 import re
 import socket
 import struct
+import subprocess
+import tempfile
 import types
 
-from checking import Check
+from checking import TESTS, Check
 from support import ARGUMENTS, HELLO, Client, Run, main
 
 CHECK_REPORT, SYSTEM_SIZE = 0x0E00, 0x0F00
+MAKE_CERTIFICATES = TESTS / "support" / "make_certificates.sh"
 
 
 def on_this_machine(*words, **variables):
@@ -94,6 +97,34 @@ class OneMachine(Check):
         for report in reports:
             self.assertEqual(
                 [each["settings"]["encryption"] for each in report["systems"]], ["secret"] * 2
+            )
+            for road in report["roads"]:
+                self.expect_measured(road)
+                self.assertTrue(road["encrypted"])
+
+    def test_certificates(self):
+        """They encrypt, and one of another authority is turned away."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["sh", MAKE_CERTIFICATES, folder], check=True)
+
+            def files(name):
+                return {
+                    "IMPISHIM_CERTIFICATE": f"{folder}/{name}.pem",
+                    "IMPISHIM_PRIVATE_KEY": f"{folder}/{name}.key",
+                    "IMPISHIM_AUTHORITY": f"{folder}/authority.pem",
+                }
+
+            with self.server(**files("server")) as (server, address):
+                with self.check(address, 1, **files("foreign")) as stranger:
+                    turned_away = self.report(stranger, 1)
+                with self.check(address, 0, **files("server")) as first:
+                    with self.check(address, 1, **files("system")) as second:
+                        reports = [self.report(run, 0) for run in (first, second)]
+                self.expect(server, 0)
+        self.expect_finding(turned_away, True, [1], "certificate", "certificates of one authority")
+        for report in reports:
+            self.assertEqual(
+                [each["settings"]["encryption"] for each in report["systems"]], ["certificates"] * 2
             )
             for road in report["roads"]:
                 self.expect_measured(road)

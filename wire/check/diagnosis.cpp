@@ -45,7 +45,7 @@ class Diagnosis {
       window(each);
     }
     pairs();
-    std::ranges::stable_partition(findings_, &Finding::breaks);
+    put_breaks_first(findings_);
     return std::move(findings_);
   }
 

@@ -28,10 +28,13 @@
 #include "wire/connect/host_listener.hpp"
 #include "wire/connect/host_mesh.hpp"
 #include "wire/data/basic_type.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/startup/authentication.hpp"
+#include "wire/startup/label_collection.hpp"
 #include "wire/startup/negotiation.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/startup/startup_message.hpp"
+#include "wire/tls/shared_secret.hpp"
 #include "wire/topology/host_size.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -91,7 +94,7 @@ class Check {
     if (server_) leave();
     auto found = diagnose(report_);
     report_.findings.insert(report_.findings.end(), found.begin(), found.end());
-    std::ranges::stable_partition(report_.findings, &Finding::breaks);
+    put_breaks_first(report_.findings);
     return std::move(report_);
   }
 

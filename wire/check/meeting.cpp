@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
+#include <ratio>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
-#include "wire/channel/tcp_options.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/check/line.hpp"
 #include "wire/check/measure.hpp"
 #include "wire/check/report.hpp"

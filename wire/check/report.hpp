@@ -119,4 +119,7 @@ struct Report {
 /// Returns true if a job can run.
 [[nodiscard]] bool passes(const Report& report);
 
+/// Moves the findings that break a job before the others; otherwise they keep their order.
+void put_breaks_first(std::vector<Finding>& findings);
+
 }  // namespace impishim::check

@@ -289,6 +289,7 @@ Result<std::vector<SystemSize>> ServerConnection::exchange_sizes(const SystemSiz
 
 Result<CollectedLabel> ServerConnection::exchange_label(std::uint32_t label,
                                                         std::span<const std::byte> data) {
+  constexpr auto kCheck = static_cast<std::uint32_t>(StartupLabel::kCheckReport);
   if (!stream_->ours()) return server_error("it is no impirun, and takes only labels of IMPI");
   stream_->begin(ServerStream::Phase::kLabels);
   auto sent = stream_->send(encode_coll(label, data));
@@ -297,6 +298,10 @@ Result<CollectedLabel> ServerConnection::exchange_label(std::uint32_t label,
   if (!message) return message.error();
   auto answer = parse_coll_answer(message->payload);
   if (!answer) return answer.error();
+  if (answer->label != label && answer->label == kCheck)
+    return server_error(
+        "another system is checked (impirun -check), and this one has begun a job: check all "
+        "systems first, then start all of them");
   if (answer->label != label)
     return server_error(fmt::format("it answered label 0x{:x} first", answer->label));
   return CollectedLabel{
