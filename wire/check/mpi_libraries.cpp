@@ -16,9 +16,7 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"

@@ -5,10 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "wire/check/diagnosis.hpp"
 #include "wire/check/report.hpp"

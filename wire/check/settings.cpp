@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
