@@ -59,12 +59,13 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
+        "check": "base data packet channel tls compress topology connect reconnect startup",
         "watch": "base monitor channel engine startup tls",
         "launch/options": "base topology",
         "launch/output": "base startup",
         "launch/plan": "base launch/options launch/output",
         "launch/jobfile": "base topology launch/options",
-        "launch": "base monitor watch packet channel tls topology connect port startup server "
+        "launch": "base monitor watch packet channel tls topology connect port startup server check "
         "launch/options launch/output launch/plan launch/jobfile",
     },
     "collectives": {

@@ -136,13 +136,15 @@ class Dance {
   void begin_connecting(std::int32_t number, std::int32_t lane) {
     const bool reversed = number > my_host_;
     if (reversed && !proves(number)) return;
+    if (options_.connector && *options_.connector != my_host_) return;
     Outgoing& connection = outgoing_[number + lane * host_count()];
     connection.terms = terms_towards(number, lane);
-    const bool may_relay =
-        options_.relay && proves(number) && host(number).client != host(my_host_).client;
+    const bool may_relay = options_.relay && !options_.connector && proves(number) &&
+                           host(number).client != host(my_host_).client;
     if (may_relay)
       relayed_[number + lane * host_count()].retry_at = Clock::now() + options_.relay_delay;
-    if (reversed) connection.retry_at = Clock::now() + options_.reversal_delay;
+    if (reversed && !options_.connector)
+      connection.retry_at = Clock::now() + options_.reversal_delay;
   }
 
   [[nodiscard]] LinkAcceptor::Options acceptor_options() {

@@ -48,6 +48,9 @@ struct DanceOptions {
   std::chrono::milliseconds reversal_delay = kReversalDelay;
   std::optional<RelayPoint> relay{};
   std::chrono::milliseconds relay_delay = kRelayDelay;
+  /// The only host that connects; the others accept, and the relay is not used. For checks of one
+  /// direction, which need is_partner. Nothing: as described below.
+  std::optional<std::int32_t> connector{};
 };
 
 /// Connects from the listener's address to every host with a lower number, and accepts connections

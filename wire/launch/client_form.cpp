@@ -14,6 +14,7 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/check/check.hpp"
 #include "wire/launch/batch_start.hpp"
 #include "wire/launch/forms.hpp"
 #include "wire/launch/job_key.hpp"
@@ -115,6 +116,10 @@ int run_remote() {
     const auto equals = variable.find('=');
     if (equals != std::string::npos)
       setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  if (check::is_check(start->words)) {
+    std::fprintf(stderr, "%s\n", std::string(kRemoteHasBegun).c_str());
+    return run_check(start->words);
   }
   auto line = parse_command_line(start->words);
   if (!line) return complain(line.error(), kUsageStatus);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "wire/base/result.hpp"
 #include "wire/launch/options/command_line.hpp"
@@ -24,6 +25,8 @@ int run_client(const CommandLine& line);
 int run_remote();
 int run_local(const CommandLine& line);
 int run_job_file(const CommandLine& line);
+/// Runs a check, of one system or of those of a job file. `words` begin with check::kCheckOption.
+int run_check(const std::vector<std::string>& words);
 
 int print_new_key();
 int print_new_secret();

@@ -30,6 +30,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/launch/batch_start.hpp"
+#include "wire/launch/check_form.hpp"
 #include "wire/launch/forms.hpp"
 #include "wire/launch/job_key.hpp"
 #include "wire/launch/jobfile/job_file.hpp"
@@ -160,7 +161,7 @@ class WholeJob {
     auto opened = open_server();
     if (!opened) return opened;
     share_with_processors();
-    if (!job_.leaves_this_machine()) {
+    if (!job_.leaves_this_machine() && !line_.checks) {
       auto names = open_own_name_server();
       if (!names) return names.error();
       name_server_ = std::move(*names);
@@ -243,6 +244,9 @@ class WholeJob {
   }
 
   Result<Start> plan_here(const JobSystem& system, int client, int first_rank) {
+    if (line_.checks)
+      return Start{
+          "system " + system.name, plan_check(line_, system, client, server_->address()), {}};
     auto plan =
         plan_system({line_, system.section, server_->address(), client, first_rank, *key_files_,
                      scratch_, [this] { return supervisor_.rank_output(scratch_); }});
@@ -257,10 +261,15 @@ class WholeJob {
     const std::string& own = server_->address();
     const std::string port = own.substr(own.rfind(':') + 1);
     start.plan.words = remote_command(system, system.tunnel ? std::atoi(port.c_str()) : 0);
-    start.input = make_remote_start(line_, system, client, first_rank,
-                                    system.tunnel ? "127.0.0.1:" + port : own)
-                      .encode();
+    start.input =
+        told_there(system, client, first_rank, system.tunnel ? "127.0.0.1:" + port : own).encode();
     return start;
+  }
+
+  [[nodiscard]] RemoteStart told_there(const JobSystem& system, int client, int first_rank,
+                                       const std::string& server) const {
+    auto told = make_remote_start(line_, system, client, first_rank, server);
+    return line_.checks ? remote_check(std::move(told), line_, system, client, server) : told;
   }
 
   /// Returns the commands of all systems, one on a line.
@@ -276,8 +285,8 @@ class WholeJob {
     const std::string here = shell_command(starts_[system].plan.words);
     if (starts_[system].input.empty()) return here;
     const auto there =
-        make_remote_start(line_, job_.systems[system], static_cast<int>(system), 0,
-                          job_.systems[system].tunnel ? "127.0.0.1:PORT" : server_->address());
+        told_there(job_.systems[system], static_cast<int>(system), 0,
+                   job_.systems[system].tunnel ? "127.0.0.1:PORT" : server_->address());
     return fmt::format("{}   # there: impirun {}", here, shell_command(there.words));
   }
 
@@ -346,7 +355,8 @@ class WholeJob {
       system.name = each.name;
       system.host = each.host;
       system.launcher = each.section.launcher.empty() ? "mpiexec" : each.section.launcher;
-      system.queued = !each.section.launcher.empty();
+      if (line_.checks) system.launcher = "impirun -check";
+      system.queued = !each.section.launcher.empty() && !line_.checks;
       system.begun = each.host.empty();
       systems.push_back(std::move(system));
     }

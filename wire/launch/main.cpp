@@ -9,6 +9,7 @@
 
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
+#include "wire/check/check.hpp"
 #include "wire/launch/batch_process.hpp"
 #include "wire/launch/forms.hpp"
 #include "wire/launch/options/command_line.hpp"
@@ -31,6 +32,7 @@ int run(const std::vector<std::string>& words) {
   if (words.size() == 1 && words[0] == kRemoteOption) return run_remote();
   auto logging = configure_log();
   if (!logging) return complain(logging.error(), kUsageStatus);
+  if (check::is_check(words)) return run_check(words);
   auto line = parse_command_line(words);
   if (!line) return complain(line.error(), kUsageStatus);
   switch (line->mode) {

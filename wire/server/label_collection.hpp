@@ -13,13 +13,6 @@
 
 namespace impishim::wire {
 
-/// A label with the data of all clients that have sent it.
-struct CollectedLabel {
-  std::uint32_t label = 0;
-  std::uint32_t client_mask = 0;
-  std::vector<std::byte> data;  ///< in ascending client order
-};
-
 /// The labels of all clients, with limits for each client.
 class LabelCollection {
  public:

@@ -413,6 +413,8 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(
   return all;
 }
 
+std::uint32_t impishim_protocol() { return kImpishimVersion; }
+
 Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t, LabelData>& all) {
   const Labels labels(client_count, all);
   auto nhosts = labels.integers<std::uint32_t>(StartupLabel::kNHosts, "C_NHOSTS", labels.clients());

@@ -26,6 +26,9 @@ struct LabelData {
 [[nodiscard]] std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(
     const JoinOptions& options);
 
+/// Returns the version of the protocol that impishim systems use in addition to IMPI.
+[[nodiscard]] std::uint32_t impishim_protocol();
+
 /// Checks and combines the labels of all clients. Fails with kProtocol or kConfiguration; the text
 /// names the label and the clients that disagree.
 [[nodiscard]] Result<JobMap> negotiate(std::int32_t client_count,

@@ -276,7 +276,7 @@ std::vector<std::byte> encode_size(const SystemSize& size) {
 }
 
 /// Decodes the sizes of the clients in the mask.
-Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int32_t clients) {
+Result<std::vector<SystemSize>> decode_sizes(const CollectedLabel& answer, std::int32_t clients) {
   std::vector<SystemSize> sizes;
   ByteReader reader(answer.data);
   for (std::int32_t client = 0; client < clients; ++client) {
@@ -306,16 +306,30 @@ Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int3
 Result<std::vector<SystemSize>> ServerConnection::exchange_sizes(const SystemSize& own) {
   constexpr auto kLabel = static_cast<std::uint32_t>(StartupLabel::kSystemSize);
   if (!stream_->ours()) return std::vector<SystemSize>();
+  auto answer = exchange_label(kLabel, encode_size(own));
+  if (!answer) return answer.error();
+  return decode_sizes(*answer, client_count_);
+}
+
+Result<CollectedLabel> ServerConnection::exchange_label(std::uint32_t label,
+                                                        std::span<const std::byte> data) {
+  constexpr auto kCheck = static_cast<std::uint32_t>(StartupLabel::kCheckReport);
+  if (!stream_->ours()) return server_error("it is no impirun, and takes only labels of IMPI");
   stream_->begin(ServerStream::Phase::kLabels);
-  auto sent = stream_->send(encode_coll(kLabel, encode_size(own)));
+  auto sent = stream_->send(encode_coll(label, data));
   if (!sent) return sent.error();
   auto message = stream_->await(StartupCommand::kColl);
   if (!message) return message.error();
   auto answer = parse_coll_answer(message->payload);
   if (!answer) return answer.error();
-  if (answer->label != kLabel)
+  if (answer->label != label && answer->label == kCheck)
+    return server_error(
+        "another system is checked (impirun -check), and this one has begun a job: check all "
+        "systems first, then start all of them");
+  if (answer->label != label)
     return server_error(fmt::format("it answered label 0x{:x} first", answer->label));
-  return decode_sizes(*answer, client_count_);
+  return CollectedLabel{
+      answer->label, answer->client_mask, {answer->data.begin(), answer->data.end()}};
 }
 
 namespace {

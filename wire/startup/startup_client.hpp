@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -105,6 +106,11 @@ class ServerConnection {
                                                         const AuthenticationMethods& methods,
                                                         int timeout_ms,
                                                         ServerPatience patience = {});
+  /// Sends one label of ours and returns its answer: the data of all clients that have sent it.
+  /// Blocks until all clients have sent it or a later one. Labels must ascend. Fails with kProtocol
+  /// if the server is foreign, and with kTimeout as connect() does.
+  [[nodiscard]] Result<CollectedLabel> exchange_label(std::uint32_t label,
+                                                      std::span<const std::byte> data);
   /// Tells the other clients the size of this system, before exchange(). Returns the sizes of all
   /// clients that tell theirs, in the order of the clients: none if the server is foreign. Blocks
   /// until all have told it or have sent another label. Fails with kTimeout as connect() does.

@@ -62,6 +62,10 @@ enum class StartupCommand : std::uint32_t {
 /// The labels of IMPI 2.3.5. Values are per client (0x1000), per host (0x2000) and per proc
 /// (0x3000).
 enum class StartupLabel : std::uint32_t {
+  /// Our label, sent by `impirun -check` alone, as the first one: length:Uint4, and so many bytes
+  /// with the system's report (wire/check/report_codec.hpp). Its answer precedes the other labels,
+  /// so that systems of other versions can be named.
+  kCheckReport = 0x0E00,
   /// Our label, the first that an impishim client sends. Its answer precedes the other labels,
   /// since
   /// the hosts depend on it: procs:Int4, host procs:Int4, most channels:Int4 and gateways:Uint4 (0
@@ -148,6 +152,13 @@ class StartupDecoder {
 
  private:
   std::deque<std::byte> pending_;
+};
+
+/// A label with the data of all clients that have sent it.
+struct CollectedLabel {
+  std::uint32_t label = 0;
+  std::uint32_t client_mask = 0;
+  std::vector<std::byte> data;  ///< in ascending client order
 };
 
 /// The decoded answer of a server to COLL.

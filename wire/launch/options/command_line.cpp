@@ -220,7 +220,7 @@ Result<bool> fill_watch(CommandLine& line, const ParsedOptions& options, bool pr
       std::ranges::find_if(forms, [](const Form& each) { return !each.server.empty(); });
   if (form == forms.end()) {
     if (values.once) return usage("-once belongs to -top");
-    if (values.json) return usage("-json belongs to -why and to -top -once");
+    if (values.json) return usage("-json belongs to -check, -why and -top -once");
     return false;
   }
   const auto other = first_other(options, form->allowed);
@@ -254,6 +254,8 @@ Result<bool> fill_alone(CommandLine& line, const ParsedOptions& options,
       return usage(values.new_key ? "-new-key stands alone" : "-new-secret stands alone");
     return true;
   }
+  if (!values.check.empty())
+    return usage("-check comes first: impirun -check job.toml, or impirun -check ADDRESS:PORT");
   const bool program = options.program < words.size();
   auto watch = fill_watch(line, options, program);
   if (!watch || *watch) return watch;

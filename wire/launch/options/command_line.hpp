@@ -45,9 +45,10 @@ struct CommandLine {
   bool own_launcher = false;
 
   std::string job_file;  ///< -file FILE
+  bool checks = false;   ///< -check FILE: check the systems, and start no program
 
   bool once = false;  ///< -once, of -top
-  bool json = false;  ///< -json, of -why and -top
+  bool json = false;  ///< -json, of -why, -top and -check
 
   std::vector<Section> sections;  ///< one for a client; one for each system in the local forms
   std::string host_procs;         ///< -host-procs K; empty if not set

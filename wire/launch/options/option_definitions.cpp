@@ -218,12 +218,16 @@ void define_server(CLI::App& app, OptionValues& values) {
 void define_watch(CLI::App& app, OptionValues& values) {
   Group group(app, kWatchGroup);
   constexpr const char* kServer = "ADDRESS:PORT";
+  group.option("--check", "JOB", values.check,
+               "find out if the systems of a job file, or those that meet at ADDRESS:PORT with "
+               "-client I, can be joined, and how fast they are connected; comes first, see -check "
+               "-help");
   group.option("--why", kServer, values.why, "what the ranks of a job wait for")
       ->check(not_empty("a server's address:port"));
   group.option("--top", kServer, values.top, "its rates, queues and waits, until q or Ctrl-C")
       ->check(not_empty("a server's address:port"));
   group.flag("--once", values.once, "-top: print the rates of one second, and end");
-  group.flag("--json", values.json, "-why, -top -once: print JSON");
+  group.flag("--json", values.json, "-check, -why, -top -once: print JSON");
   group
       .option("--metrics", kServer, values.metrics,
               "serve its numbers to Prometheus at IMPISHIM_METRICS=PORT")

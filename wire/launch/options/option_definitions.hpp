@@ -35,6 +35,7 @@ struct OptionValues {
   bool quiet = false;
   bool verbose = false;
   bool relay = false;
+  std::string check;
   std::string why;
   std::string top;
   std::string metrics;
@@ -59,7 +60,7 @@ constexpr const char* kJobGroup = "The whole job";
 constexpr const char* kOutputGroup = "Output";
 constexpr const char* kFormGroup = "What to start";
 constexpr const char* kServerGroup = "Server";
-constexpr const char* kWatchGroup = "A running job";
+constexpr const char* kWatchGroup = "Before a job and while it runs";
 constexpr const char* kOtherGroup = "Keys and help";
 
 /// The option whose values end at the word `--`.

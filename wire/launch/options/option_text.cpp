@@ -24,13 +24,15 @@ namespace {
 constexpr std::string_view kSummary =
     "Starts and joins MPI jobs of several systems: one MPI_COMM_WORLD over all of them.";
 
-constexpr std::array<std::string_view, 12> kForms = {
+constexpr std::array<std::string_view, 14> kForms = {
     "impirun -np N program args... : -np N program args...",
     "impirun -systems K -n N program args...",
     "impirun -file job.toml",
     "impirun -server N [-port P] [-relay] [-auth LIST] [-timeout S]",
     "impirun -client I ADDRESS:PORT -np N program args...",
     "impirun -client I ADDRESS:PORT -- launcher args... program args...",
+    "impirun -check job.toml [-json]",
+    "impirun -check ADDRESS:PORT -client I [-np N] [-json]",
     "impirun -why ADDRESS:PORT [-json]",
     "impirun -top ADDRESS:PORT [-once [-json]]",
     "impirun -metrics ADDRESS:PORT",
@@ -225,7 +227,7 @@ std::string manual_page(const std::string& version) {
   return text +
          ".SH EXIT STATUS\nThat of the program; 128 + n if signal n ended a process; 124 if "
          "\\-timeout ended the job; 1 if the job failed; 2 if what was asked cannot be done; 3 if "
-         "\\-why has found ranks that cannot go on.\n";
+         "\\-why has found ranks that cannot go on. \\-check: 1 if a job cannot run.\n";
 }
 
 std::string bash_completion() {

@@ -323,7 +323,7 @@ TEST(HostListener, ListensAtAllItsAddressesAtOnePort) {
   EXPECT_THAT(foreign.error().text, HasSubstr("cannot listen on 192.0.2.1"));
 }
 
-TEST(Dance, TriesTheAddressesOfAHostInTurn) {
+TEST(HostMesh, TriesTheAddressesOfAHostInTurn) {
   Floor floor({"127.0.0.2", "127.0.0.3"});
   // Nothing listens at the first address of either.
   std::vector<std::uint16_t> ports;
@@ -405,6 +405,36 @@ TEST(HostListener, ListensOnItsOwnAddressesOnly) {
   auto own = HostListener::open(host_id("127.0.0.1"));
   ASSERT_TRUE(own.ok());
   EXPECT_NE(own->port(), 0);
+}
+
+/// Only that host connects, whichever number it has: its end's remote port is the other's listener.
+TEST(HostMesh, OneConnectorIfAsked) {
+  for (const std::int32_t connector : {0, 1}) {
+    Floor floor({"127.0.0.1", "127.0.0.2"});
+    floor.options.connector = connector;
+    floor.options.is_partner = [](std::int32_t) { return true; };
+    auto connected = connect_all(floor);
+    expect_joined(connected);
+    const auto& channel = connected[static_cast<std::size_t>(connector)]->front().channel;
+    SocketAddress remote;
+    ASSERT_EQ(getpeername(channel->descriptor(), remote.get(), &remote.size), 0);
+    EXPECT_EQ(remote.port(), floor.job.host(1 - connector).port);
+  }
+}
+
+TEST(HostMesh, NoOtherHostConnectsThen) {
+  for (const std::int32_t connector : {0, 1}) {
+    Floor floor({"127.0.0.1", "127.0.0.2"});
+    floor.options.connector = connector;
+    floor.options.is_partner = [](std::int32_t) { return true; };
+    const HostListener other = std::move(floor.listeners[static_cast<std::size_t>(connector)]);
+    constexpr int kShortMs = 100;
+    const auto alone = floor.collect(1 - connector, kShortMs);
+    ASSERT_FALSE(alone.ok());
+    EXPECT_EQ(alone.error().kind, ErrorKind::kTimeout);
+    pollfd waiting{other.sockets().front().get(), POLLIN, 0};
+    EXPECT_EQ(poll(&waiting, 1, 0), 0) << "host " << 1 - connector << " has connected";
+  }
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ TEST(CommandLine, RunningJobsAreWatched) {
   EXPECT_THAT(error_of("-top h:1 -json"), HasSubstr("-json needs -once"));
   EXPECT_THAT(error_of("-why h:1 -once"), HasSubstr("-once does not go with -why"));
   EXPECT_THAT(error_of("-why h:1 -np 2 ./a"), HasSubstr("-np does not go with -why"));
-  EXPECT_THAT(error_of("-json -np 2 ./a"), HasSubstr("-json belongs to -why"));
+  EXPECT_THAT(error_of("-json -np 2 ./a"), HasSubstr("-json belongs to -check"));
+  EXPECT_THAT(error_of("-q -check job.toml"), HasSubstr("-check comes first"));
   EXPECT_THAT(error_of("-why"), HasSubstr("-why"));
 }
 

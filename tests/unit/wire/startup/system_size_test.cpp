@@ -112,5 +112,45 @@ TEST(SystemSizes, ForeignClientsDoNotDelayOthers) {
   EXPECT_EQ(message.payload, bytes_of(kLabel, 2U) + size_bytes(4, -1, 64, 0));
 }
 
+/// exchange_label() as client 1 of 3, against a server that answers like this.
+Result<CollectedLabel> label_from(const Bytes& answer, bool ours = true) {
+  ScriptedServer server([&](Peer& peer) {
+    static_cast<void>(peer.receive(12));
+    peer.send(bytes_of(kAuthNone, 0));
+    static_cast<void>(peer.receive(20));
+    if (ours) peer.send(command(StartupCommand::kHello));
+    peer.send(impi(3));
+    static_cast<void>(peer.receive(ours ? 16 : 0));
+    peer.send(answer);
+    peer.end_output();
+  });
+  auto connection = ServerConnection::connect(server.address, 1, kNone, kTimeoutMs);
+  if (!connection) return connection.error();
+  return connection->exchange_label(static_cast<std::uint32_t>(StartupLabel::kCheckReport),
+                                    bytes_of(std::int32_t{7}));
+}
+
+TEST(SystemSizes, AJobIsToldOfACheck) {
+  constexpr auto kReport = static_cast<std::uint32_t>(StartupLabel::kCheckReport);
+  EXPECT_THAT(sizes_from(answered(kReport, 1, {})).error().text,
+              HasSubstr("another system is checked (impirun -check)"));
+}
+
+TEST(ServerLabels, OneIsAnsweredWithTheDataOfAll) {
+  constexpr auto kReport = static_cast<std::uint32_t>(StartupLabel::kCheckReport);
+  const Bytes data = bytes_of(std::int32_t{7}, std::int32_t{8});
+  const auto label = label_from(answered(kReport, 6, data));
+  ASSERT_TRUE(label.ok()) << label.error().text;
+  EXPECT_EQ(label->label, kReport);
+  EXPECT_EQ(label->client_mask, 6U);
+  EXPECT_EQ(label->data, data);
+}
+
+TEST(ServerLabels, WrongAnswers) {
+  EXPECT_THAT(label_from(answered(kLabel, 6, {})).error().text, HasSubstr("label 0xf00 first"));
+  EXPECT_THAT(label_from({}, false).error().text, HasSubstr("takes only labels of IMPI"));
+  EXPECT_FALSE(label_from({}).ok());
+}
+
 }  // namespace
 }  // namespace impishim::wire

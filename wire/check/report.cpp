@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/check/report.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace impishim::check {
+
+bool passes(const Report& report) {
+  return std::ranges::none_of(report.findings, &Finding::breaks);
+}
+
+void put_breaks_first(std::vector<Finding>& findings) {
+  std::vector<Finding> ordered;
+  for (const bool breaks : {true, false})
+    std::ranges::copy_if(findings, std::back_inserter(ordered),
+                         [&](const Finding& each) { return each.breaks == breaks; });
+  findings = std::move(ordered);
+}
+
+}  // namespace impishim::check

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/check/settings.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "wire/base/result.hpp"
+#include "wire/base/variable.hpp"
+#include "wire/channel/address.hpp"
+#include "wire/channel/tcp_options.hpp"
+#include "wire/compress/zstd_library.hpp"
+#include "wire/connect/host_listener.hpp"
+#include "wire/topology/host_size.hpp"
+
+namespace impishim::check {
+namespace {
+
+std::string text_of(const char* variable) {
+  const char* text = secure_getenv(variable);
+  return text == nullptr ? std::string() : std::string(text);
+}
+
+Error bad(const char* variable, const std::string& text, const char* what) {
+  return {ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, what)};
+}
+
+/// Fails also if there is no zstd.
+Result<void> read_compression(wire::SystemSize& size) {
+  const std::string text = text_of("IMPISHIM_COMPRESSION");
+  if (text.empty()) return {};
+  const auto compressed = wire::parse_compression(text);
+  if (!compressed) return bad("IMPISHIM_COMPRESSION", text, "use off (default) or zstd");
+  size.compressed = *compressed;
+  if (!*compressed) return {};
+  const auto loaded = wire::load_zstd();
+  return loaded ? loaded : bad("IMPISHIM_COMPRESSION", text, loaded.error().text.c_str());
+}
+
+Result<void> read_size(wire::SystemSize& size) {
+  if (const std::string text = text_of("IMPISHIM_HOST_PROCS"); !text.empty()) {
+    const auto procs = wire::parse_host_procs(text);
+    if (!procs)
+      return bad("IMPISHIM_HOST_PROCS", text,
+                 "use auto (default), node, or a number of processes per host of at least 1");
+    size.host_procs = *procs;
+  }
+  auto read = read_variable("IMPISHIM_MAX_CHANNELS", 1, 1 << 20, size.max_channels);
+  if (read) read = read_variable("IMPISHIM_LANES", 1, 1 << 20, size.lanes);
+  if (read) read = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, size.reconnect);
+  if (!read) return read;
+  if (const std::string text = text_of("IMPISHIM_STREAMS"); !text.empty()) {
+    const auto streams = wire::parse_streams(text);
+    if (!streams) return bad("IMPISHIM_STREAMS", text, "auto or a number from 1 to 16 is needed");
+    size.streams = *streams;
+    if (*streams != 1 && size.reconnect == 0)
+      return bad("IMPISHIM_STREAMS", text,
+                 "only connections that are taken up again can be several: IMPISHIM_RECONNECT must "
+                 "not be 0");
+  }
+  return read_compression(size);
+}
+
+Result<void> read_tcp(wire::TcpOptions& tcp) {
+  constexpr int kMostHeartbeat = 3600;
+  int seconds = static_cast<int>(tcp.heartbeat.interval.count());
+  auto read = read_variable("IMPISHIM_HEARTBEAT", 1, kMostHeartbeat, seconds);
+  if (!read) return read;
+  tcp.heartbeat.interval = std::chrono::seconds(seconds);
+  tcp.congestion_control = text_of("IMPISHIM_CONGESTION");
+  if (tcp.congestion_control.empty()) return {};
+  return wire::check_congestion_control("IMPISHIM_CONGESTION", tcp.congestion_control);
+}
+
+}  // namespace
+
+Result<JoinSettings> JoinSettings::from_environment() {
+  JoinSettings settings;
+  settings.address = text_of("IMPISHIM_HOST_ADDRESS");
+  settings.listen_address = text_of("IMPISHIM_LISTEN_ADDRESS");
+  settings.ports_text = text_of("IMPISHIM_PORT");
+  if (!settings.ports_text.empty()) {
+    const auto ports = wire::PortRange::parse("IMPISHIM_PORT", settings.ports_text);
+    if (!ports) return ports.error();
+    settings.ports = *ports;
+  }
+  if (!settings.listen_address.empty() && (settings.address.empty() || settings.ports.first == 0))
+    return bad("IMPISHIM_LISTEN_ADDRESS", settings.listen_address,
+               "an address translator forwards a known port: set IMPISHIM_HOST_ADDRESS to the "
+               "address at which others reach this machine, and IMPISHIM_PORT to the port there");
+  auto read = read_size(settings.size);
+  if (read) read = read_tcp(settings.tcp);
+  if (!read) return read.error();
+  return settings;
+}
+
+Result<HostPlace> find_place(const JoinSettings& settings, const std::string& server) {
+  HostPlace place;
+  if (settings.address.empty()) {
+    auto address = wire::address_towards(server);
+    if (!address) return address.error();
+    place.announced = {*address};
+  } else {
+    auto own = wire::parse_own_addresses("IMPISHIM_HOST_ADDRESS", settings.address);
+    if (!own) return own.error();
+    place.announced = std::move(*own);
+  }
+  place.listening = place.announced;
+  if (settings.listen_address.empty()) return place;
+  if (place.announced.size() > 1)
+    return bad("IMPISHIM_HOST_ADDRESS", settings.address,
+               "with IMPISHIM_LISTEN_ADDRESS it is the address of the translator, and can only be "
+               "one");
+  auto listening = wire::parse_own_address("IMPISHIM_LISTEN_ADDRESS", settings.listen_address);
+  if (!listening) return listening.error();
+  place.listening = {*listening};
+  return place;
+}
+
+std::int64_t count_free_ports(const JoinSettings& settings, const HostPlace& place) {
+  constexpr int kMostTried = 64;
+  std::int64_t free = 0;
+  const int last = std::min<int>(settings.ports.last, settings.ports.first + kMostTried - 1);
+  for (int port = settings.ports.first; port > 0 && port <= last; ++port) {
+    const auto only = wire::PortRange::only(static_cast<std::uint16_t>(port));
+    if (wire::HostListener::open(place.listening, only)) ++free;
+  }
+  return free;
+}
+
+}  // namespace impishim::check
