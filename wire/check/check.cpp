@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/check/check.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

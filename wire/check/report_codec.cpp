@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -26,9 +25,9 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostDepth = 6;
 
 template <class Value>
-constexpr bool is_list = false;
+constexpr bool kIsList = false;
 template <class Element>
-constexpr bool is_list<std::vector<Element>> = true;
+constexpr bool kIsList<std::vector<Element>> = true;
 
 /// Writes the fields of an object that a describe() function names.
 class Writer {
@@ -37,7 +36,7 @@ class Writer {
   void field(const char* name, const Value& value) {
     if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
       json_[name] = value;
-    } else if constexpr (is_list<Value>) {
+    } else if constexpr (kIsList<Value>) {
       Json list = Json::array();
       for (const auto& each : value) list.push_back(element(each));
       json_[name] = std::move(list);

@@ -14,6 +14,7 @@
 #include "wire/launch/forms.hpp"
 #include "wire/launch/jobfile/job_file.hpp"
 #include "wire/launch/options/command_line.hpp"
+#include "wire/launch/options/section.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/remote_start.hpp"
 #include "wire/launch/supervisor.hpp"

@@ -282,7 +282,7 @@ class WholeJob {
   /// Returns the command of a system. For another machine, it is what impirun runs there, behind
   /// what brings it there.
   [[nodiscard]] std::string command(std::size_t system) const {
-    const std::string here = shell_command(starts_[system].plan.words);
+    std::string here = shell_command(starts_[system].plan.words);
     if (starts_[system].input.empty()) return here;
     const auto there =
         told_there(job_.systems[system], static_cast<int>(system), 0,
