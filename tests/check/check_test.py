@@ -158,7 +158,7 @@ class OneMachine(Check):
                 report = self.report(run, 1)
             server.process.terminate()
         self.expect_finding(
-            report, True, [2], "client 2 does not exist", "a number of its own with -client"
+            report, True, [2], "system 2 does not exist", "a number of its own with -client"
         )
 
     def test_no_key(self):

@@ -258,7 +258,7 @@ class Certificates(Certified):
         self.assertIn("all as they were sent", systems[0].out)
         self.assertGreater(systems[0].err.count("is taken up again"), 10, cuts)
         for number in (0, 1):
-            self.assertIn(f"client {number} has returned, from 127.0.0.1", server.err)
+            self.assertIn(f"system {number} has returned, from 127.0.0.1", server.err)
 
 
 def recipe():

@@ -302,7 +302,7 @@ class Reach(Case):
                 for run, other in ((at_left, RIGHT), (at_right, LEFT)):
                     self.assertRegex(
                         run.err,
-                        rf"no connection with host .*{other}.* in time|client \d at .* was lost",
+                        rf"no connection with host .*{other}.* in time|system \d at .* was lost",
                         run,
                     )
                 self.assertIn("no connection with host", at_left.err + at_right.err)

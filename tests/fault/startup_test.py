@@ -103,17 +103,17 @@ class Startup(Case):
             while lost[0].receive() != (WAITING, struct.pack(">III", 0, 5, 0b10000)):
                 pass
             # The system knows the server for one of ours, and for whom it waits.
-            system.await_line("err", "waiting for client 4 of 5, 10 s")
+            system.await_line("err", "waiting for system 4 of 5, 10 s")
             network.cut()
             clients = [ClientInside(network.left, address).join_as(number) for number in (0, 1)]
             for _ in clients:
                 server.await_line("err", "4 of 5 systems have joined")
             self.assertIn(
-                f"the machine of client 0 at {lost[0].name} does not answer; {clients[0].name} takes its place",
+                f"the machine of system 0 at {lost[0].name} does not answer; {clients[0].name} takes its place",
                 server.err,
             )
-            self.assertIn(f"client 1 at {lost[1].name} left before all had joined", server.err)
-            server.await_line("err", f"client 2 at {lost[2].name} left before all had joined")
+            self.assertIn(f"system 1 at {lost[1].name} left before all had joined", server.err)
+            server.await_line("err", f"system 2 at {lost[2].name} left before all had joined")
             self.assertNotEqual(system.end(), 0, system)
             self.assertIn(
                 f"rendezvous server: the machine of {address} does not answer: is the network cut?",
@@ -121,7 +121,7 @@ class Startup(Case):
             )
             # The system may find the cut before the server does, which refuses a newcomer until
             # then.
-            server.await_line("err", "client 3 at")
+            server.await_line("err", "system 3 at")
             clients += [ClientInside(network.left, address).join_as(number) for number in (2, 3, 4)]
             for client in clients:
                 self.assertEqual(client.size(), 5)
@@ -143,7 +143,7 @@ class Startup(Case):
         begun: it does not try to reach it, on none of its hosts."""
         server = self.resources.enter_context(Server(2, IMPI_AUTH_NONE=""))
         system = self.system(server, 0, "-host-procs", 1, "-np", 2, ARGUMENTS.program)
-        system.await_line("err", "waiting for client 1 of 2, 10 s")
+        system.await_line("err", "waiting for system 1 of 2, 10 s")
         other = self.resources.enter_context(Client(server)).join(1, 1 << NONE)
         self.assertEqual(other.size(), 2)
         labels(other)
@@ -152,7 +152,7 @@ class Startup(Case):
         other.close()
         self.assertNotEqual(system.end(), 0, system)
         self.assertIn(
-            f"rendezvous server: client 1 at {other.name} was lost: its connection ended without FINI",
+            f"rendezvous server: system 1 at {other.name} was lost: its connection ended without FINI",
             system.err,
         )
         self.assertNotIn("in time", system.err)

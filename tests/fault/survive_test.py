@@ -116,8 +116,8 @@ class Survive(Case):
                 self.assertEqual((statuses[0], statuses[2]), (0, 0), f"{runs[0]}\n{runs[2]}")
                 self.assertNotEqual(statuses[1], 0, runs[1])
                 self.assertEqual(server.end(), 1, server)
-                self.assertEqual(server.err.count("client 1 at"), 2, server)
-                self.assertRegex(server.err, r"client 1 at .* was lost", server)
+                self.assertEqual(server.err.count("system 1 at"), 2, server)
+                self.assertRegex(server.err, r"system 1 at .* was lost", server)
                 self.assertIn("the others have finished without it", server.err, server)
 
     def test_cut_network(self):

@@ -26,7 +26,7 @@ class ClientTest(Case):
         )
 
     def pair(self, server, *words):
-        """Client 0 by its MPI's mpiexec, client 1 by a launcher of its own."""
+        """System 0 by its MPI's mpiexec, system 1 by a launcher of its own."""
         launcher = ["--", ARGUMENTS.mpiexec, "-n", 2, ARGUMENTS.program, *words]
         return self.client(0, server, "-np", 1, ARGUMENTS.program, *words), self.client(
             1, server, *launcher
@@ -96,8 +96,8 @@ class ClientTest(Case):
 
     def test_client_number_out_of_range(self):
         server = self.server(1)
-        self.turned_away(1, "client 1 does not exist: this job has clients 0 to 0", server)
-        server.await_line("err", ": client 1 does not exist")
+        self.turned_away(1, "system 1 does not exist: this job has systems 0 to 0", server)
+        server.await_line("err", ": system 1 does not exist")
         self.expect(self.client(0, server, "-np", 1, ARGUMENTS.program), 0)
         self.expect(server, 0)
 
@@ -105,8 +105,8 @@ class ClientTest(Case):
         server = self.server(2)
         first = self.client(0, server, "-np", 1, ARGUMENTS.program)
         server.await_line("err", "1 of 2")
-        self.turned_away(0, "client 0 has joined already, from ", server)
-        server.await_line("err", ": client 0 has joined already, from ")
+        self.turned_away(0, "system 0 has joined already, from ", server)
+        server.await_line("err", ": system 0 has joined already, from ")
         second = self.client(1, server, "-np", 1, ARGUMENTS.program)
         for run in (first, second, server):
             self.expect(run, 0)
@@ -145,12 +145,12 @@ class ClientTest(Case):
         self.expect(server, 1)
         self.assertRegex(
             server.lines["err"][-1],
-            r"^impirun: client [01] at [0-9.]+ port \d+ was lost: its connection ended",
+            r"^impirun: system [01] at [0-9.]+ port \d+ was lost: its connection ended",
         )
         self.assertRegex(second.err, r"impishim: rank \d+: .*host 0\b")
 
     def never_joined(self, status, *words):
-        """Client 1 ends without joining while client 0 waits: all are told at once, and client 1
+        """System 1 ends without joining while system 0 waits: all are told at once, and system 1
         has that status."""
         server = self.server(2)
         first = self.client(0, server, "-np", 1, ARGUMENTS.program)
@@ -159,16 +159,16 @@ class ClientTest(Case):
         self.expect(second, status)
         self.assertEqual(
             second.err.count(
-                "impirun: client 1 ended before it had joined, and the server has been told"
+                "impirun: system 1 ended before it had joined, and the server has been told"
             ),
             1,
             second,
         )
         self.assertNotEqual(first.end(), 0, first)
-        self.assertIn("impishim: rendezvous server: client 1 ended before it had joined", first.err)
+        self.assertIn("impishim: rendezvous server: system 1 ended before it had joined", first.err)
         self.expect(server, 1)
         self.assertEqual(
-            server.lines["err"][-1].count("client 1 ended before it had joined; 1 of 2"), 1, server
+            server.lines["err"][-1].count("system 1 ended before it had joined; 1 of 2"), 1, server
         )
 
     def test_program_that_never_joins(self):
@@ -194,7 +194,7 @@ class ClientTest(Case):
         server = self.server(1)
         alone = self.client(0, server, "--", ARGUMENTS.program, "exit_early", 0)
         self.expect(alone, 1)
-        self.assertIn("impirun: client 0 ended before it had joined", alone.err)
+        self.assertIn("impirun: system 0 ended before it had joined", alone.err)
         self.expect(server, 1)
         self.assertIn("impirun: no program has joined", server.err)
 

@@ -217,7 +217,7 @@ class LocalTest(Case):
         run = self.start(*sections((1, "exit_early", 0), (1, "hello"), (1, "hello")))
         self.expect(run, 1)
         self.assertEqual(run.out, "")
-        self.assertIn("client 0 ended before it had joined", run.err)
+        self.assertIn("system 0 ended before it had joined", run.err)
 
     def test_systems_that_all_end_without_joining(self):
         """What `program --help` does is no failure, but it is told."""

@@ -124,10 +124,10 @@ class ServerTest(Case):
         # Whether the first one's machine still answers is found out before.
         self.assertEqual(
             second.reason(),
-            f"client 0 has joined already, from {first.name}, whose machine answers: "
+            f"system 0 has joined already, from {first.name}, whose machine answers: "
             "end that one first",
         )
-        server.await_line("err", f"turned away {second.name}: client 0 has joined already")
+        server.await_line("err", f"turned away {second.name}: system 0 has joined already")
         finish([first, self.client(server).join(1)])
         self.expect(server, 0)
 
@@ -136,7 +136,7 @@ class ServerTest(Case):
         for number in (2, -1, 2147483647):
             stranger = self.client(server).join(number)
             self.assertEqual(
-                stranger.reason(), f"client {number} does not exist: this job has clients 0 to 1"
+                stranger.reason(), f"system {number} does not exist: this job has systems 0 to 1"
             )
         finish([self.client(server).join(number) for number in (1, 0)])
         self.expect(server, 0)
@@ -158,7 +158,7 @@ class ServerTest(Case):
             client.answers()
         clients[0].send(FINI)
         clients[1].close()
-        reason = f"client 1 at {clients[1].name} was lost: its connection ended without FINI"
+        reason = f"system 1 at {clients[1].name} was lost: its connection ended without FINI"
         self.assertEqual(clients[2].reason(), reason)
         self.expect(server, 1)
         self.assertEqual(server.lines["err"][-1], f"impirun: {reason}")
@@ -170,7 +170,7 @@ class ServerTest(Case):
             client.size()
         clients[1].coll(0x1000, bytes(8))
         clients[0].close()
-        self.assertIn("client 0 at", clients[1].reason())
+        self.assertIn("system 0 at", clients[1].reason())
         self.expect(server, 1)
 
     def test_timeout_names_who_is_missing(self):
@@ -262,7 +262,7 @@ class ServerTest(Case):
         clients[0].coll(0x1200, bytes(4))
         clients[0].coll(0x1100, bytes(4))
         self.assertIn("labels must ascend", clients[0].reason())
-        self.assertIn("client 0 at", clients[1].reason())
+        self.assertIn("system 0 at", clients[1].reason())
         self.expect(server, 1)
         self.assertIn(
             "it sent label 0x1100 after 0x1200; labels must ascend", server.lines["err"][-1]
@@ -335,7 +335,7 @@ class ServerTest(Case):
         second = self.client(server).join(0)
         command, text = ours.receive()
         self.assertEqual(command, NOTE)
-        self.assertIn(f"another client 0 asks to join, from {second.name}", text.decode())
+        self.assertIn(f"another system 0 asks to join, from {second.name}", text.decode())
         self.assertIn("whose machine answers", second.reason())
         foreign = self.client(server).join(1)
         for client in (ours, foreign):

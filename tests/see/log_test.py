@@ -23,7 +23,7 @@ SECRET = "a secret that no line may hold"
 def errors_of(run):
     """The lines of standard error, without those by which the server of a slow start asks for
     patience."""
-    slow = re.compile(r"impirun: \d of 2 clients have joined(; missing: .*)?")
+    slow = re.compile(r"impirun: \d of 2 systems have joined(; missing: .*)?")
     return [line for line in run.lines["err"] if not slow.fullmatch(line)]
 
 

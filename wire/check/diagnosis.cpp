@@ -319,7 +319,7 @@ std::string cure_at_server(const Error& error) {
            "same key, and the same IMPISHIM_TLS";
   if (error.kind == ErrorKind::kConfiguration)
     return "use the address:port that impirun -server has printed";
-  if (says("server: client "))
+  if (says("server: system "))
     return "give each system a number of its own with -client, from 0 on, and end what has this "
            "one";
   return "see that impirun -server runs at this address, that its machine can be reached from "

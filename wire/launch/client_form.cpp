@@ -51,11 +51,11 @@ int end_client(const CommandLine& line, const wire::AuthenticationMethods& metho
   auto never_joined = wire::report_ended(
       line.server, {line.client, static_cast<std::uint64_t>(age.count())}, methods, kTimeout);
   if (!never_joined)
-    log(LogArea::kStartup, LogLevel::kDebug, "whether client {} had joined is not known: {}",
+    log(LogArea::kStartup, LogLevel::kDebug, "whether system {} had joined is not known: {}",
         line.client, never_joined.error().text);
   if (!never_joined || !*never_joined) return status;
   log(LogArea::kStartup, LogLevel::kError,
-      "client {} ended before it had joined, and the server has been told. If no message above "
+      "system {} ended before it had joined, and the server has been told. If no message above "
       "says why: it is no MPI "
       "program or ended without MPI_Init; libimpishim.so is that of another MPI library (-mpi); "
       "LD_PRELOAD and the IMPISHIM_ "

@@ -64,7 +64,7 @@ void StartupServer::join(int id, Connection& connection, const StartupMessage& m
   const auto client = payload.get<std::int32_t>();
   if (!client || *client < 0 || *client >= clients_) {
     return turn_away(id, connection,
-                     fmt::format("client {} does not exist: this job has clients 0 to {}",
+                     fmt::format("system {} does not exist: this job has systems 0 to {}",
                                  client.value_or(-1), clients_ - 1));
   }
   if (by_client_.count(*client) != 0) return contend(id, connection, *client);
@@ -101,7 +101,7 @@ void StartupServer::learn_of_end(int id, Connection& connection, const StartupMe
   look_for_missing();
   // If other clients wait, the failure already reports it.
   if (!failure_) {
-    tell_of(connection, fmt::format("client {} ended before it had joined, says {}; start it again",
+    tell_of(connection, fmt::format("system {} ended before it had joined, says {}; start it again",
                                     launch->client, connection.peer));
   }
 }
@@ -109,7 +109,7 @@ void StartupServer::learn_of_end(int id, Connection& connection, const StartupMe
 /// Notes that a client has lost its connection and may return.
 void StartupServer::lose(Connection& connection) {
   connection.lost_at = now_;
-  tell(fmt::format("the connection of client {} at {} was lost; it may return within {} s",
+  tell(fmt::format("the connection of system {} at {} was lost; it may return within {} s",
                    connection.client, connection.peer, connection.may_return.count()));
 }
 
@@ -144,7 +144,7 @@ void StartupServer::note_going_on(int id, Connection& connection, const StartupM
 
 /// Handles the loss of a client that does not return: it ends the job if the others do not go on.
 void StartupServer::lose_for_good(Connection& connection, const std::string& how) {
-  const Error loss{ErrorKind::kConnection, fmt::format("client {} at {} was lost: {}",
+  const Error loss{ErrorKind::kConnection, fmt::format("system {} at {} was lost: {}",
                                                        connection.client, connection.peer, how)};
   if (!others_go_on(connection.client)) return fail(loss);
   connection.stage = Stage::kLost;
@@ -165,12 +165,12 @@ void StartupServer::come_back(int id, Connection& connection, const StartupMessa
   Connection& before = connections_[owner->second];
   const bool proven = connection.method == kAuthKey || methods_.shared.encrypts();
   if (!before.announced || (!before.lost_at && !proven))
-    return turn_away(id, connection, fmt::format("client {} is still connected", *client));
+    return turn_away(id, connection, fmt::format("system {} is still connected", *client));
   if (before.stage == Stage::kLost)
     return turn_away(id, connection,
-                     fmt::format("client {} was lost, and the others go on without it", *client));
+                     fmt::format("system {} was lost, and the others go on without it", *client));
   if (before.lost_at)
-    tell(fmt::format("client {} has returned, from {}", *client, connection.peer));
+    tell(fmt::format("system {} has returned, from {}", *client, connection.peer));
   connection.client = *client;
   connection.stage = before.stage;
   connection.since = before.since;
@@ -188,7 +188,7 @@ void StartupServer::come_back(int id, Connection& connection, const StartupMessa
 void StartupServer::contend(int id, Connection& connection, std::int32_t client) {
   const int owner = by_client_[client];
   const std::string taken =
-      fmt::format("client {} has joined already, from {}", client, connections_[owner].peer);
+      fmt::format("system {} has joined already, from {}", client, connections_[owner].peer);
   if (begun_) return turn_away(id, connection, taken + ", and the job has begun");
   if (contenders_.count(client) != 0) {
     return turn_away(id, connection,
@@ -202,7 +202,7 @@ void StartupServer::contend(int id, Connection& connection, std::int32_t client)
   // These bytes need an acknowledgement, so they show quickly if the machine still answers.
   note(owner,
        fmt::format(
-           "another client {} asks to join, from {}; it is turned away as long as this one answers",
+           "another system {} asks to join, from {}; it is turned away as long as this one answers",
            client, connection.peer));
   actions_.push_back({ServerAction::Kind::kProbe, owner, {}, {}});
 }
@@ -214,7 +214,7 @@ void StartupServer::alive(int owner) {
   if (contender == contenders_.end()) return;
   turn_away(contender->second, connections_[contender->second],
             fmt::format(
-                "client {} has joined already, from {}, whose machine answers: end that one first",
+                "system {} has joined already, from {}, whose machine answers: end that one first",
                 found->second.client, found->second.peer));
 }
 
@@ -223,12 +223,12 @@ void StartupServer::supersede(std::int32_t client) {
   const int owner = by_client_[client];
   Connection& dead = connections_[owner];
   const std::string by = connections_[contenders_[client]].peer;
-  tell(fmt::format("the machine of client {} at {} does not answer; {} takes its place", client,
+  tell(fmt::format("the machine of system {} at {} does not answer; {} takes its place", client,
                    dead.peer, by));
-  say_and_close(owner, fmt::format("client {} at {} did not answer; {} has taken its place", client,
+  say_and_close(owner, fmt::format("system {} at {} did not answer; {} has taken its place", client,
                                    dead.peer, by));
   note(contenders_[client],
-       fmt::format("this client {} takes the place of {}, whose machine does not answer", client,
+       fmt::format("this system {} takes the place of {}, whose machine does not answer", client,
                    dead.peer));
   dead.stage = Stage::kTurnedAway;
   forget(dead);

@@ -89,7 +89,7 @@ void StartupServer::turn_away(int id, Connection& connection, const std::string&
   connection.stage = Stage::kTurnedAway;
   if (!member) return;
   if (!begun_) return forget(connection);
-  fail({kind, fmt::format("client {} at {}: {}", connection.client, connection.peer, reason)});
+  fail({kind, fmt::format("system {} at {}: {}", connection.client, connection.peer, reason)});
 }
 
 /// Removes a client. Before all have joined, another connection may take the place of a client that
@@ -145,7 +145,7 @@ void StartupServer::look_for_missing() {
       ended_, [this](const auto& each) { return by_client_.count(each.first) == 0; });
   if (missing == ended_.end()) return;
   fail({ErrorKind::kConnection,
-        fmt::format("client {} ended before it had joined; {}", missing->first, progress())});
+        fmt::format("system {} ended before it had joined; {}", missing->first, progress())});
 }
 
 void StartupServer::received(int id, std::span<const std::byte> bytes) {
@@ -338,7 +338,7 @@ void StartupServer::disconnected(int id) {
   if (connection.stage == Stage::kFinished && done_answered_) return;
   if (connection.stage == Stage::kLost) return;
   if (!begun_) {
-    tell(fmt::format("client {} at {} left before all had joined", connection.client,
+    tell(fmt::format("system {} at {} left before all had joined", connection.client,
                      connection.peer));
     forget(connection);
     connections_.erase(id);

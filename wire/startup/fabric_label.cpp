@@ -49,7 +49,7 @@ Result<void> mark(const LabelData& data, std::vector<Client>& clients) {
     const auto text = length ? reader.get_bytes(*length) : std::nullopt;
     if (!text || !clients[c].impishim) {
       return Error{ErrorKind::kProtocol,
-                   fmt::format("startup, providers of libfabric: no list from client {}", c)};
+                   fmt::format("startup, providers of libfabric: no list from system {}", c)};
     }
     clients[c].fabric_required = *required != 0;
     clients[c].fabrics = names_in(*text);
@@ -77,7 +77,7 @@ Result<void> settle_fabrics(const LabelData* data, std::vector<Client>& clients)
       if (!clients[a].fabric_required && !clients[b].fabric_required) continue;
       if (!common_fabric(clients[a], clients[b]).empty()) continue;
       return Error{ErrorKind::kConfiguration,
-                   fmt::format("clients {} and {} have no provider of libfabric in common (one has "
+                   fmt::format("systems {} and {} have no provider of libfabric in common (one has "
                                "{}, the other {}): set "
                                "IMPISHIM_FABRIC alike in both systems",
                                a, b, list_of(clients[a]), list_of(clients[b]))};

@@ -63,7 +63,7 @@ class Labels {
                                         std::size_t count) const {
     const LabelData* data = find(label);
     if (data == nullptr || data->client_mask != full_mask())
-      return disagree(name, "not every client sent it; all must");
+      return disagree(name, "not every system sent it; all must");
     if (data->data.size() != count * sizeof(Integer)) {
       return disagree(name, fmt::format("{} bytes; {} values of {} bytes belong there",
                                         data->data.size(), count, sizeof(Integer)));
@@ -78,7 +78,7 @@ class Labels {
                                         std::size_t count) const {
     const LabelData* data = find(label);
     if (data == nullptr || data->client_mask != full_mask())
-      return disagree(name, "not every client sent it; all must");
+      return disagree(name, "not every system sent it; all must");
     if (data->data.size() != count * sizeof(HostId)) {
       return disagree(name, fmt::format("{} bytes; {} addresses of 16 bytes belong there",
                                         data->data.size(), count));
@@ -113,7 +113,7 @@ using Version = std::pair<std::uint32_t, std::uint32_t>;
 Result<Version> highest_common_version(const Labels& labels) {
   const LabelData* data = labels.find(StartupLabel::kVersion);
   if (data == nullptr || data->client_mask != labels.full_mask()) {
-    return disagree("C_VERSION", "not every client sent it; all must");
+    return disagree("C_VERSION", "not every system sent it; all must");
   }
   if (data->data.size() % 8 != 0) return disagree("C_VERSION", "not a list of major, minor");
   std::vector<std::set<Version>> lists;
@@ -127,7 +127,7 @@ Result<Version> highest_common_version(const Labels& labels) {
     last = version;
   }
   if (lists.size() != labels.clients()) {
-    return disagree("C_VERSION", fmt::format("{} version lists from {} clients", lists.size(),
+    return disagree("C_VERSION", fmt::format("{} version lists from {} systems", lists.size(),
                                              labels.clients()));
   }
   std::optional<Version> best;
@@ -137,7 +137,7 @@ Result<Version> highest_common_version(const Labels& labels) {
       best = version;
   }
   if (!best)
-    return disagree("C_VERSION", "the clients have no version in common; all must support 0.0");
+    return disagree("C_VERSION", "the systems have no version in common; all must support 0.0");
   return *best;
 }
 
@@ -155,7 +155,7 @@ Result<std::int32_t> common_value(const Labels& labels, StartupLabel label, cons
   return Error{
       ErrorKind::kConfiguration,
       fmt::format(
-          "client 0 wants {} = {}, client {} wants {}: give {} the same value in every system",
+          "system 0 wants {} = {}, system {} wants {}: give {} the same value in every system",
           name, values->front(), other - values->begin(), *other, variable)};
 }
 
@@ -223,7 +223,7 @@ Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& cl
     const auto version = reader.get<std::uint32_t>();
     if (version && *version != kImpishimVersion) {
       return Error{ErrorKind::kConfiguration,
-                   fmt::format("client {} runs version {} of impishim's own protocol, this library "
+                   fmt::format("system {} runs version {} of impishim's own protocol, this library "
                                "{}: use the same impishim in every "
                                "system",
                                c, *version, kImpishimVersion)};
@@ -252,14 +252,14 @@ Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clie
     const std::size_t end = host + static_cast<std::size_t>(clients[c].host_count);
     const bool announced = (data->client_mask >> c & 1U) != 0;
     if (announced && !clients[c].impishim) {
-      return disagree("gateways", fmt::format("client {} announces them, but is no impishim", c));
+      return disagree("gateways", fmt::format("system {} announces them, but is no impishim", c));
     }
     for (; host < end; ++host) {
       if (!announced) continue;
       const auto index = reader.get<std::uint32_t>();
       if (!index || *index >= static_cast<std::uint32_t>(hosts[host].proc_count)) {
         return disagree("gateways",
-                        fmt::format("host {} of client {} has none among its procs", host, c));
+                        fmt::format("host {} of system {} has none among its procs", host, c));
       }
       hosts[host].gateway = static_cast<std::int32_t>(*index);
     }
@@ -284,7 +284,7 @@ Result<std::vector<std::string>> node_names(const Labels& labels,
       const auto size = reader.get<std::uint8_t>();
       const auto bytes = size ? reader.get_bytes(*size) : std::nullopt;
       if (!bytes)
-        return disagree("node names", fmt::format("host {} of client {} has none", host, c));
+        return disagree("node names", fmt::format("host {} of system {} has none", host, c));
       const std::string_view name(reinterpret_cast<const char*>(bytes->data()),
                                   std::min(bytes->size(), kMaxNodeName));
       names[host] = printable(name);
@@ -309,7 +309,7 @@ Result<void> add_addresses(const Labels& labels, const std::vector<Client>& clie
       const auto count = announced ? reader.get<std::uint8_t>() : std::uint8_t{0};
       if (!count || *count >= kMostAddresses || reader.remaining() < *count * sizeof(HostId)) {
         return disagree("addresses",
-                        fmt::format("host {} of client {} has an impossible list", host, c));
+                        fmt::format("host {} of system {} has an impossible list", host, c));
       }
       hosts[host].more_addresses.resize(*count);
       for (HostId& each : hosts[host].more_addresses)
@@ -330,7 +330,7 @@ Result<void> same_collectives(const std::vector<Client>& clients) {
   });
   if (other == clients.end()) return {};
   return Error{ErrorKind::kConfiguration,
-               fmt::format("clients {} and {} choose collective algorithms differently: give "
+               fmt::format("systems {} and {} choose collective algorithms differently: give "
                            "IMPISHIM_COLLECTIVES the same value in "
                            "every system, and IMPISHIM_FOREIGN, too",
                            first - clients.begin(), other - clients.begin())};

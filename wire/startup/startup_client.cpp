@@ -253,7 +253,7 @@ Result<void> ServerConnection::join(std::int32_t client, const AuthenticationMet
   ByteReader payload(size->payload);
   const auto count = payload.get<std::int32_t>();
   if (!count || *count < 1 || *count > static_cast<std::int32_t>(kMaxClients) || client >= *count) {
-    return server_error("it announced an impossible number of clients");
+    return server_error("it announced an impossible number of systems");
   }
   client_count_ = *count;
   return {};
@@ -293,11 +293,11 @@ Result<std::vector<SystemSize>> decode_sizes(const CollectedLabel& answer, std::
     if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 ||
         *lanes < 1 || *reconnect < kReconnectAuto || *reconnect > kMostReconnect ||
         *streams < kStreamsAuto || *streams > kMostStreams || *encrypted > 1 || *compressed > 1)
-      return server_error(fmt::format("client {} has announced an impossible size", client));
+      return server_error(fmt::format("system {} has announced an impossible size", client));
     sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes, *reconnect, *streams,
                      *encrypted != 0, *compressed != 0, *gateways != 0});
   }
-  if (reader.remaining() != 0) return server_error("it passed on more sizes than clients");
+  if (reader.remaining() != 0) return server_error("it passed on more sizes than systems");
   return sizes;
 }
 
@@ -430,7 +430,7 @@ Result<void> ServerConnection::return_to_server() {
   stream_ = std::move(*stream);
   auto finished = say_fini();
   if (!finished) return finished;
-  return stream_->ours() ? Result<void>() : server_error("it does not take back its clients");
+  return stream_->ours() ? Result<void>() : server_error("it does not take back its systems");
 }
 
 Result<void> ServerConnection::finish(std::chrono::seconds may_return) {

@@ -134,7 +134,7 @@ std::string describe_missing(const WaitingNotice& notice) {
   for (std::uint32_t client = 0; client < notice.clients; ++client) {
     if ((notice.missing >> client & 1U) != 0) numbers.push_back(client);
   }
-  return fmt::format("client{} {} of {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "),
+  return fmt::format("system{} {} of {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "),
                      notice.clients);
 }
 

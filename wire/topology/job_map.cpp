@@ -61,7 +61,7 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
     if (client.host_count < 1 || static_cast<std::size_t>(client.host_count) >
                                      hosts.size() - static_cast<std::size_t>(next_host)) {
       return Error{ErrorKind::kProtocol,
-                   fmt::format("client {} announced {} hosts; {} are described for the whole job",
+                   fmt::format("system {} announced {} hosts; {} are described for the whole job",
                                c, client.host_count, hosts.size())};
     }
     next_host += client.host_count;
@@ -87,7 +87,7 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
     }
     if (next_proc - client.first_proc != client.proc_count) {
       return Error{ErrorKind::kProtocol,
-                   fmt::format("client {} announced {} procs, its hosts {}", c, client.proc_count,
+                   fmt::format("system {} announced {} procs, its hosts {}", c, client.proc_count,
                                next_proc - client.first_proc)};
     }
   }

@@ -8,7 +8,7 @@ namespace impishim {
 namespace {
 
 TEST(Printable, PlainTextStaysAsItIs) {
-  for (const char* text : {"", "client 1 was lost", "a\\b \"c\" ~", "Größe 5 µs, 東京, 🙂"})
+  for (const char* text : {"", "system 1 was lost", "a\\b \"c\" ~", "Größe 5 µs, 東京, 🙂"})
     EXPECT_EQ(printable(text), text);
 }
 

@@ -260,7 +260,7 @@ TEST(Diagnosis, TheServersWordsHaveCures) {
     return finding_of(Step::kServer, 1, {ErrorKind::kConnection, said}).cure;
   };
   EXPECT_THAT(cure("rendezvous server: wrong authentication key"), HasSubstr("same secret"));
-  EXPECT_THAT(cure("rendezvous server: client 7 does not exist"), HasSubstr("-client"));
+  EXPECT_THAT(cure("rendezvous server: system 7 does not exist"), HasSubstr("-client"));
   EXPECT_THAT(cure("cannot connect"), HasSubstr("impirun -server runs"));
 }
 

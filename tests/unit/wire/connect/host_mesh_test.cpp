@@ -284,7 +284,7 @@ TEST(HostMesh, EndsAtOnceWhenTheJobIsGivenUp) {
   floor.options.given_up = [&]() -> std::optional<Error> {
     pollfd ready{read.get(), POLLIN, 0};
     if (poll(&ready, 1, 0) == 0) return std::nullopt;
-    return Error{ErrorKind::kConnection, "client 1 was lost"};
+    return Error{ErrorKind::kConnection, "system 1 was lost"};
   };
   auto waiting = floor.start(0);  // host 1 never comes
   const char word = 0;
@@ -292,7 +292,7 @@ TEST(HostMesh, EndsAtOnceWhenTheJobIsGivenUp) {
   ASSERT_EQ(waiting.wait_for(std::chrono::milliseconds(kLongMs / 2)), std::future_status::ready);
   ConnectedHosts connected = waiting.get();
   ASSERT_FALSE(connected.ok());
-  EXPECT_EQ(connected.error().text, "client 1 was lost");
+  EXPECT_EQ(connected.error().text, "system 1 was lost");
 }
 
 TEST(HostListener, TakesTheFirstFreePortOfItsRange) {

@@ -47,8 +47,8 @@ TEST(EndedLaunch, EndsTheWaitingOfOthersAtOnce) {
   EXPECT_EQ(report(driven, 2, {1, 0}), true);
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->text,
-            "client 1 ended before it had joined; 1 of 2 systems have joined; missing: 1");
-  expect_turned_away(driven, 1, "client 1 ended before it had joined");
+            "system 1 ended before it had joined; 1 of 2 systems have joined; missing: 1");
+  expect_turned_away(driven, 1, "system 1 ended before it had joined");
 }
 
 TEST(EndedLaunch, IsToldToThoseThatComeLater) {
@@ -56,10 +56,10 @@ TEST(EndedLaunch, IsToldToThoseThatComeLater) {
   EXPECT_EQ(report(driven, 1, {1, 0}), true);
   EXPECT_FALSE(driven.server.failure().has_value());
   EXPECT_THAT(driven.told(),
-              ElementsAre(HasSubstr("client 1 ended before it had joined, says peer 1")));
+              ElementsAre(HasSubstr("system 1 ended before it had joined, says peer 1")));
   driven.join(2, 0);
   ASSERT_TRUE(driven.server.failure().has_value());
-  expect_turned_away(driven, 2, "client 1 ended before it had joined");
+  expect_turned_away(driven, 2, "system 1 ended before it had joined");
 }
 
 TEST(EndedLaunch, MayBeFollowedByAnother) {

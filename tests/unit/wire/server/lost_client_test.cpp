@@ -44,21 +44,21 @@ TEST_F(LostClient, IsLeftBehindIfAllOthersGoOn) {
   goes_on(2);
   driven.hang_up(1);
   EXPECT_FALSE(driven.server.failure().has_value());
-  EXPECT_THAT(driven.told(), Contains(HasSubstr("client 1 at peer 1 was lost: its connection ended "
+  EXPECT_THAT(driven.told(), Contains(HasSubstr("system 1 at peer 1 was lost: its connection ended "
                                                 "without FINI; the others go on without it")));
   EXPECT_FALSE(driven.server.finished());
   finish(0);
   finish(2);
   EXPECT_TRUE(driven.server.finished());
   ASSERT_TRUE(driven.server.loss().has_value());
-  EXPECT_THAT(driven.server.loss()->text, HasSubstr("client 1"));
+  EXPECT_THAT(driven.server.loss()->text, HasSubstr("system 1"));
 }
 
 TEST_F(LostClient, EndsTheJobIfOneOtherDoesNotGoOn) {
   goes_on(0);
   driven.hang_up(1);
   ASSERT_TRUE(driven.server.failure().has_value());
-  EXPECT_THAT(driven.server.failure()->text, HasSubstr("client 1 at peer 1 was lost"));
+  EXPECT_THAT(driven.server.failure()->text, HasSubstr("system 1 at peer 1 was lost"));
 }
 
 TEST_F(LostClient, EndsTheJobIfOneOtherHasChangedItsMind) {
@@ -98,7 +98,7 @@ TEST_F(LostClient, LastOneIsNotLeftBehind) {
   EXPECT_FALSE(driven.server.failure().has_value()) << "it may return";
   driven.pass(seconds(11));
   ASSERT_TRUE(driven.server.failure().has_value());
-  EXPECT_THAT(driven.server.failure()->text, HasSubstr("client 2"));
+  EXPECT_THAT(driven.server.failure()->text, HasSubstr("system 2"));
 }
 
 TEST_F(LostClient, IsLeftBehindWhenItDoesNotReturn) {

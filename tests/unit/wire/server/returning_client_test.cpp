@@ -52,10 +52,10 @@ class ReturningClient : public testing::Test {
 TEST_F(ReturningClient, FinishesOnItsNextConnection) {
   driven.hang_up(1);
   EXPECT_FALSE(driven.server.failure().has_value());
-  EXPECT_THAT(driven.told(), Contains(HasSubstr("client 1 at peer 1 was lost; it may return")));
+  EXPECT_THAT(driven.told(), Contains(HasSubstr("system 1 at peer 1 was lost; it may return")));
   driven.pass(seconds(9));
   come(2, 1);
-  EXPECT_THAT(driven.told(), Contains("client 1 has returned, from peer 2"));
+  EXPECT_THAT(driven.told(), Contains("system 1 has returned, from peer 2"));
   driven.pass(seconds(60));
   EXPECT_FALSE(driven.server.failure().has_value());
   finish(2);
@@ -69,7 +69,7 @@ TEST_F(ReturningClient, IsLostIfItComesTooLate) {
   driven.pass(seconds(11));
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->text,
-            "client 1 at peer 1 was lost: it did not return within 10 s");
+            "system 1 at peer 1 was lost: it did not return within 10 s");
   come(2, 1);
   EXPECT_TRUE(driven.closed(2));
 }
@@ -77,16 +77,16 @@ TEST_F(ReturningClient, IsLostIfItComesTooLate) {
 TEST_F(ReturningClient, OfThisMachineIsLostAtOnce) {
   driven.hang_up(0);
   ASSERT_TRUE(driven.server.failure().has_value());
-  EXPECT_THAT(driven.server.failure()->text, HasSubstr("client 0 at peer 0 was lost"));
+  EXPECT_THAT(driven.server.failure()->text, HasSubstr("system 0 at peer 0 was lost"));
 }
 
 TEST_F(ReturningClient, IsLostWhenItsProcessesHaveEnded) {
   driven.hang_up(1);
   driven.server.ended(0);
-  EXPECT_FALSE(driven.server.failure().has_value()) << "client 0 is connected";
+  EXPECT_FALSE(driven.server.failure().has_value()) << "system 0 is connected";
   driven.server.ended(1);
   ASSERT_TRUE(driven.server.failure().has_value());
-  EXPECT_EQ(driven.server.failure()->text, "client 1 at peer 1 was lost: its processes have ended");
+  EXPECT_EQ(driven.server.failure()->text, "system 1 at peer 1 was lost: its processes have ended");
 }
 
 /// The confirmation of its FINI was lost.
@@ -103,7 +103,7 @@ TEST_F(ReturningClient, MayFinishTwice) {
 /// Without a key, anybody could take the place of a client.
 TEST_F(ReturningClient, DoesNotDisplaceOneThatIsConnected) {
   come(2, 1);
-  expect_turned_away(driven, 2, "client 1 is still connected");
+  expect_turned_away(driven, 2, "system 1 is still connected");
   finish(1);
   finish(0);
   EXPECT_TRUE(driven.server.finished());

@@ -32,7 +32,7 @@ class Labels : public testing::Test {
     for (int client = 0; client < 3; ++client) {
       const StartupMessage message = driven.next(client);
       EXPECT_EQ(message.command, static_cast<std::uint32_t>(StartupCommand::kColl));
-      EXPECT_EQ(message.payload, expected) << "client " << client << ", label " << label;
+      EXPECT_EQ(message.payload, expected) << "system " << client << ", label " << label;
     }
   }
   void expect_nothing() {
@@ -112,7 +112,7 @@ TEST_F(Labels, NumberAndBytesOfAClientAreBounded) {
   coll(0, 0x2000, {});
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_THAT(driven.server.failure()->text,
-              HasSubstr("client 0 at peer 0: it sent more than 256 labels"));
+              HasSubstr("system 0 at peer 0: it sent more than 256 labels"));
 
   LabelCollection labels;
   Bytes payload(kMaxStartupPayload);
@@ -151,7 +151,7 @@ TEST_F(Labels, CollWithoutALabelIsAProtocolError) {
   driven.say(1, encode_startup(StartupCommand::kColl, Bytes(3)));
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_THAT(driven.server.failure()->text,
-              HasSubstr("client 1 at peer 1: it sent COLL without a label"));
+              HasSubstr("system 1 at peer 1: it sent COLL without a label"));
   for (int client = 0; client < 3; ++client) EXPECT_TRUE(driven.closed(client));
 }
 

@@ -83,7 +83,7 @@ TEST(StartupServer, NewcomerReplacesADeadPredecessor) {
       EXPECT_TRUE(driven.closed(1));
       EXPECT_THAT(driven.told(),
                   testing::Contains(
-                      "the machine of client 0 at peer 1 does not answer; peer 2 takes its place"));
+                      "the machine of system 0 at peer 1 does not answer; peer 2 takes its place"));
       EXPECT_THAT(as_text(driven.next(2).payload), HasSubstr("takes the place of peer 1"));
     }
     EXPECT_EQ(driven.next(2).command, static_cast<std::uint32_t>(StartupCommand::kWaiting));
@@ -102,11 +102,11 @@ TEST(StartupServer, SecondLiveClientCannotStealANumber) {
   driven.announce(2, 0);
   const StartupMessage note = driven.next(1);
   EXPECT_EQ(note.command, static_cast<std::uint32_t>(StartupCommand::kNote));
-  EXPECT_THAT(as_text(note.payload), HasSubstr("another client 0 asks to join, from peer 2"));
+  EXPECT_THAT(as_text(note.payload), HasSubstr("another system 0 asks to join, from peer 2"));
   driven.answer_probe(1);
   expect_turned_away(
       driven, 2,
-      "client 0 has joined already, from peer 1, whose machine answers: end that one first");
+      "system 0 has joined already, from peer 1, whose machine answers: end that one first");
   driven.join(3, 1);
   EXPECT_FALSE(driven.server.failure().has_value());
   EXPECT_TRUE(driven.server.is_member(1));
@@ -118,7 +118,7 @@ TEST(StartupServer, OneNewcomerAtATimeWaitsForANumber) {
   driven.join(2, 0);
   driven.join(3, 0);
   expect_turned_away(driven, 3,
-                     "client 0 has joined already, from peer 1, and peer 2 waits for its place");
+                     "system 0 has joined already, from peer 1, and peer 2 waits for its place");
   driven.hang_up(2);
   driven.join(4, 0);
   EXPECT_FALSE(driven.closed(4));
@@ -179,7 +179,7 @@ TEST(StartupServer, ClientStuckBetweenJoiningAndItsLabelsIsNamedAndDropped) {
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->kind, ErrorKind::kTimeout);
   EXPECT_EQ(driven.server.failure()->text,
-            "client 0 at peer 1: it has joined, and then said nothing for 60 s: is it stopped?");
+            "system 0 at peer 1: it has joined, and then said nothing for 60 s: is it stopped?");
   EXPECT_TRUE(driven.closed(2));
 }
 

@@ -129,11 +129,11 @@ TEST(StartupServer, NumberTakenOrOutOfRangeIsTurnedAway) {
   driven.join(1, 1);
   driven.join(2, 1);
   driven.answer_probe(1);
-  expect_turned_away(driven, 2, "client 1 has joined already, from peer 1");
+  expect_turned_away(driven, 2, "system 1 has joined already, from peer 1");
   int connection = 3;
   for (const std::int32_t number : {2, -1, INT32_MAX, INT32_MIN}) {
     driven.join(connection, number);
-    expect_turned_away(driven, connection++, "does not exist: this job has clients 0 to 1");
+    expect_turned_away(driven, connection++, "does not exist: this job has systems 0 to 1");
   }
   driven.hang_up(2);
   driven.join(connection, 0);
@@ -205,8 +205,8 @@ TEST(StartupServer, LossWithoutFiniEndsTheJob) {
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->kind, ErrorKind::kConnection);
   EXPECT_EQ(driven.server.failure()->text,
-            "client 0 at peer 1 was lost: its connection ended without FINI");
-  expect_turned_away(driven, 2, "client 0 at peer 1 was lost");
+            "system 0 at peer 1 was lost: its connection ended without FINI");
+  expect_turned_away(driven, 2, "system 0 at peer 1 was lost");
   EXPECT_FALSE(driven.server.finished());
 }
 
@@ -215,7 +215,7 @@ TEST(StartupServer, FirstCauseIsKept) {
   start(driven);
   driven.hang_up(2);
   driven.hang_up(1);
-  EXPECT_THAT(driven.server.failure()->text, HasSubstr("client 1 at peer 2"));
+  EXPECT_THAT(driven.server.failure()->text, HasSubstr("system 1 at peer 2"));
 }
 
 TEST(StartupServer, CommandsOutOfPlaceOrUnknownAreSkipped) {
@@ -272,8 +272,8 @@ TEST(StartupServer, ClientThatEndedCannotBeWaitedFor) {
   driven.join(1, 2);
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->text,
-            "client 1 ended before it had joined; 1 of 3 systems have joined; missing: 0, 1");
-  expect_turned_away(driven, 1, "client 1 ended before it had joined");
+            "system 1 ended before it had joined; 1 of 3 systems have joined; missing: 0, 1");
+  expect_turned_away(driven, 1, "system 1 ended before it had joined");
 }
 
 TEST(StartupServer, ClientThatEndedAfterJoiningIsLostByItsConnection) {

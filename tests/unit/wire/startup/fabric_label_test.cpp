@@ -51,7 +51,7 @@ TEST(Fabrics, WhatIsAskedForByNameIsNotLeftOut) {
   ASSERT_FALSE(map.ok());
   EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
   EXPECT_THAT(map.error().text,
-              AllOf(HasSubstr("clients 0 and 1"), HasSubstr("one has none, the other tcp;ofi_rxm"),
+              AllOf(HasSubstr("systems 0 and 1"), HasSubstr("one has none, the other tcp;ofi_rxm"),
                     HasSubstr("IMPISHIM_FABRIC")));
   clients[0].fabrics = {"tcp;ofi_rxm"};
   EXPECT_TRUE(negotiated(clients).ok());

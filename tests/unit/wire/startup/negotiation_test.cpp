@@ -156,7 +156,7 @@ TEST(Negotiation, CrossoverValuesMustBeEqualAfterDefaults) {
     expect_refused(outcome({-1, 77, -1}), ErrorKind::kConfiguration,
                    "give " + std::string(each.variable) + " the same value");
     expect_refused(outcome({77, 77, 78}), ErrorKind::kConfiguration,
-                   "client 0 wants " + std::string(each.label) + " = 77, client 2 wants 78");
+                   "system 0 wants " + std::string(each.label) + " = 77, system 2 wants 78");
     expect_refused(outcome({-2, -2, -2}), ErrorKind::kProtocol, each.label);
   }
 }
@@ -205,7 +205,7 @@ TEST(Negotiation, HighestCommonVersion) {
   EXPECT_EQ(version({{{0, 0}, {0, 7}}, {{0, 0}, {0, 7}, {0, 8}}, {{0, 0}, {0, 6}, {0, 7}}}),
             std::pair(0U, 7U));
   expect_refused(outcome({{{0, 0}}, {{0, 0}}, {}}), ErrorKind::kProtocol,
-                 "2 version lists from 3 clients");
+                 "2 version lists from 3 systems");
   expect_refused(outcome({{{0, 0}}, {{0, 0}}, {{0, 1}}}), ErrorKind::kProtocol, "C_VERSION");
 }
 
@@ -238,7 +238,7 @@ TEST(Negotiation, ImpishimClientsMustChooseCollectivesAlike) {
   EXPECT_TRUE(negotiated(clients).ok());
   clients[2].collectives = 6;
   expect_refused(negotiated(clients), ErrorKind::kConfiguration,
-                 "clients 0 and 2 choose collective algorithms differently: give "
+                 "systems 0 and 2 choose collective algorithms differently: give "
                  "IMPISHIM_COLLECTIVES the same value");
 }
 
@@ -303,9 +303,9 @@ TEST(Negotiation, NodeNamesThatAreCutOrCouldMoveACursor) {
   ASSERT_TRUE(map.ok()) << map.error().text;
   EXPECT_EQ(map->node_name(1), "\\x1bc");
   expect_refused(outcome(bytes_of(std::uint8_t{2}, std::uint8_t{'c'})), ErrorKind::kProtocol,
-                 "host 1 of client 1 has none");
+                 "host 1 of system 1 has none");
   expect_refused(outcome(bytes_of(std::uint8_t{0})), ErrorKind::kProtocol,
-                 "host 2 of client 1 has none");
+                 "host 2 of system 1 has none");
   expect_refused(outcome(bytes_of(std::uint8_t{0}, std::uint8_t{0}, std::uint8_t{0})),
                  ErrorKind::kProtocol, "more than hosts");
 }
@@ -325,13 +325,13 @@ TEST(Negotiation, FurtherAddressesOfHosts) {
   };
   EXPECT_TRUE(outcome(2, Bytes(2)).ok());
   expect_refused(outcome(2, Bytes(1)), ErrorKind::kProtocol,
-                 "host 2 of client 1 has an impossible list");
+                 "host 2 of system 1 has an impossible list");
   expect_refused(outcome(2, Bytes(3)), ErrorKind::kProtocol, "more than hosts");
   for (const std::uint8_t count : {1, 8, 255}) {
     Bytes data = bytes_of(count);
     data.resize(data.size() + (count == 1 ? 15U : count * 16U));
     expect_refused(outcome(2, data), ErrorKind::kProtocol,
-                   "host 1 of client 1 has an impossible list");
+                   "host 1 of system 1 has an impossible list");
   }
 }
 
@@ -356,14 +356,14 @@ TEST(Negotiation, GatewaysMustBeAmongTheirHostsProcs) {
   EXPECT_TRUE(outcome(2, bytes_of(0U, 1U)).ok());
   EXPECT_TRUE(outcome(7, bytes_of(1U, 0U, 1U, 0U)).ok());
   expect_refused(outcome(2, bytes_of(1U, 2U)), ErrorKind::kProtocol,
-                 "gateways: host 1 of client 1 has none among its procs");
-  expect_refused(outcome(2, bytes_of(0U, 0xFFFFFFFFU)), ErrorKind::kProtocol, "host 2 of client 1");
-  expect_refused(outcome(2, bytes_of(0U)), ErrorKind::kProtocol, "host 2 of client 1");
+                 "gateways: host 1 of system 1 has none among its procs");
+  expect_refused(outcome(2, bytes_of(0U, 0xFFFFFFFFU)), ErrorKind::kProtocol, "host 2 of system 1");
+  expect_refused(outcome(2, bytes_of(0U)), ErrorKind::kProtocol, "host 2 of system 1");
   expect_refused(outcome(2, bytes_of(0U, 2U, 0U)), ErrorKind::kProtocol, "more than hosts");
   auto labels = test::concatenate(three_with_gateways());
   labels.erase(number_of(StartupLabel::kImpishim));
   expect_refused(negotiate(3, labels), ErrorKind::kProtocol,
-                 "client 1 announces them, but is no impishim");
+                 "system 1 announces them, but is no impishim");
 }
 
 TEST(Negotiation, AnotherVersionOfOursIsRefused) {
@@ -377,7 +377,7 @@ TEST(Negotiation, AnotherVersionOfOursIsRefused) {
   EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
   EXPECT_THAT(
       map.error().text,
-      testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 16"));
+      testing::HasSubstr("system 1 runs version 2 of impishim's own protocol, this library 16"));
 }
 
 TEST(Negotiation, EveryMandatedLabelIsNeededFromEveryClient) {

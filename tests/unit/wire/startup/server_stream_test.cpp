@@ -112,16 +112,16 @@ TEST(ServerStream, SaysForWhomItWaits) {
     printed.await("to say that all systems have joined, 0 s\n");
     peer.send(command(StartupCommand::kHello) +
               encode_waiting({.joined = false, .clients = 4, .missing = 0b1010}));
-    printed.await("waiting for clients 1, 3 of 4, 0 s\n");
+    printed.await("waiting for systems 1, 3 of 4, 0 s\n");
     peer.send(encode_waiting({.joined = false, .clients = 4, .missing = 0b1000}));
-    printed.await("waiting for client 3 of 4, 0 s\n");
+    printed.await("waiting for system 3 of 4, 0 s\n");
     peer.send(encode_startup(StartupCommand::kNote, text_bytes("\x1b[1msomething else")));
     printed.await("rendezvous server: \\x1b[1msomething else\n");
     peer.send(impi(4));
     static_cast<void>(peer.receive_until(command(StartupCommand::kDone)));
     printed.await("to pass on what the systems announce, 0 s\n");
     peer.send(encode_waiting({.joined = true, .clients = 4, .missing = 0b0001}));
-    printed.await("waiting for what client 0 of 4 announces, 0 s\n");
+    printed.await("waiting for what system 0 of 4 announces, 0 s\n");
   });
   auto connection = ServerConnection::connect(server.address, 2, kNone, kTimeoutMs,
                                               {.report = std::chrono::milliseconds(10)});
@@ -154,9 +154,9 @@ std::optional<Error> end_of_server(const Bytes& last, bool& watched) {
 TEST(ServerStream, HearsWhenTheServerGivesTheJobUp) {
   bool watched = false;
   const auto error = end_of_server(
-      encode_startup(StartupCommand::kSaid, text_bytes("client 0 was lost")), watched);
+      encode_startup(StartupCommand::kSaid, text_bytes("system 0 was lost")), watched);
   ASSERT_TRUE(error.has_value());
-  EXPECT_EQ(error->text, "rendezvous server: client 0 was lost");
+  EXPECT_EQ(error->text, "rendezvous server: system 0 was lost");
 }
 
 TEST(ServerStream, ServerThatGoesWithoutAWordEndsNoJob) {

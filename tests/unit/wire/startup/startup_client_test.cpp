@@ -105,12 +105,12 @@ TEST(StartupClient, ServerOfSomethingElse) {
 TEST(StartupClient, ImpossibleNumberOfClients) {
   for (const std::int32_t count : {0, -1, 33, 3, INT32_MAX}) {
     EXPECT_THAT(refusal(bytes_of(kAuthNone, 0) + impi(count), 3).text,
-                HasSubstr("an impossible number of clients"))
+                HasSubstr("an impossible number of systems"))
         << count;
   }
   EXPECT_THAT(
       refusal(bytes_of(kAuthNone, 0) + encode_startup(StartupCommand::kImpi, Bytes(2))).text,
-      HasSubstr("an impossible number of clients"));
+      HasSubstr("an impossible number of systems"));
 }
 
 /// exchange() as client 1 of 2 against a server that sends this after the client's DONE.
@@ -147,7 +147,7 @@ TEST(StartupClient, PassesOverUnknownLabelsAndCommands) {
 }
 
 TEST(StartupClient, ServerThatEndsDuringTheExchange) {
-  const Bytes said = encode_startup(StartupCommand::kSaid, text_bytes("client 0 was lost"));
+  const Bytes said = encode_startup(StartupCommand::kSaid, text_bytes("system 0 was lost"));
   ScriptedServer server([&](Peer& peer) {
     static_cast<void>(peer.receive(12));
     peer.send(bytes_of(kAuthNone, 0) + impi(2));
@@ -158,7 +158,7 @@ TEST(StartupClient, ServerThatEndsDuringTheExchange) {
   ASSERT_TRUE(connection.ok());
   auto map = connection->exchange(test::joining(1, {1}));
   ASSERT_FALSE(map.ok());
-  EXPECT_EQ(map.error().text, "rendezvous server: client 0 was lost");
+  EXPECT_EQ(map.error().text, "rendezvous server: system 0 was lost");
 }
 
 TEST(StartupClient, CutAnswerIsAProtocolError) {

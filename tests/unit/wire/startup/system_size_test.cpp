@@ -88,12 +88,12 @@ TEST(SystemSizes, ImpossibleAnswersAreRefused) {
         Bytes()}) {
     const auto sizes = sizes_from(answered(kLabel, 2, data));
     ASSERT_FALSE(sizes.ok());
-    EXPECT_THAT(sizes.error().text, HasSubstr("client 1 has announced an impossible size"));
+    EXPECT_THAT(sizes.error().text, HasSubstr("system 1 has announced an impossible size"));
   }
   EXPECT_THAT(sizes_from(answered(kLabel, 2, Bytes(37))).error().text, HasSubstr("impossible"));
   EXPECT_THAT(
       sizes_from(answered(kLabel, 2, size_bytes(4, 0, 1, 0) + size_bytes(4, 0, 1, 0))).error().text,
-      HasSubstr("more sizes than clients"));
+      HasSubstr("more sizes than systems"));
   EXPECT_THAT(sizes_from(answered(0x1000, 2, {})).error().text, HasSubstr("label 0x1000 first"));
   EXPECT_THAT(sizes_from({}).error().text, HasSubstr("disconnected"));
 }
