@@ -77,6 +77,10 @@ TEST(JobFile, StaysOnThisMachineWithoutHosts) {
 
 TEST(JobFile, EachErrorNamesFileLineCauseAndCure) {
   EXPECT_THAT(error_of("x = \n"), HasSubstr("job.toml:1: this is not TOML"));
+  EXPECT_THAT(error_of("[= \"a\"\n"), HasSubstr("job.toml:1: this is not TOML"));
+  EXPECT_THAT(error_of("\u00e9 = 1\n"), HasSubstr("job.toml:1: this is not TOML"));
+  EXPECT_THAT(error_of("a = \ufedf\n"), HasSubstr("job.toml:1: this is not TOML"));
+  EXPECT_THAT(error_of("a. = 1\n"), HasSubstr("job.toml:1: this is not TOML"));
   EXPECT_THAT(error_of(""), HasSubstr("begin each one with the line [[system]]"));
   EXPECT_THAT(error_of("[jobs]\n"), HasSubstr("job.toml:1: a job file has no \"jobs\""));
   EXPECT_THAT(error_of("[[system]]\nprogram = \"a\"\n"),
