@@ -12,9 +12,10 @@ import socket
 import subprocess
 import tempfile
 
-from support import LONG, Run, free_port
+from support import LONG, Run
 
 TOOLS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "squeue")
+ATTEMPTS = 5
 PLACES = os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin"
 
 CONFIGURATION = """ClusterName=impirun
@@ -71,16 +72,21 @@ class SlurmCluster:
 
     def __enter__(self):
         try:
-            self.start()
+            # Another process may take a port that was free a moment ago.
+            for _ in range(ATTEMPTS):
+                if self.start():
+                    return self
+                self.resources.close()
+            raise AssertionError("slurmctld does not answer")
         except BaseException:
             self.resources.close()
             raise
-        return self
 
     def __exit__(self, *_):
         self.resources.close()
 
     def start(self):
+        """Starts the daemons. False if the controller does not answer."""
         self.folder = pathlib.Path(
             self.resources.enter_context(tempfile.TemporaryDirectory(prefix="impirun-slurm-"))
         )
@@ -89,43 +95,63 @@ class SlurmCluster:
         (self.folder / "key").write_bytes(os.urandom(1024))
         (self.folder / "key").chmod(0o600)
         configuration = self.folder / "slurm.conf"
-        configuration.write_text(
-            CONFIGURATION.format(
-                host=self.host,
-                user=getpass.getuser(),
-                controller_port=free_port(),
-                node_port=free_port(),
-                folder=self.folder,
-                processors=self.processors,
-                # Files of steps have names with the job's number; another test has other ones.
-                first_job=random.randrange(1, 1 << 24),
-            ),
-            encoding="utf-8",
-        )
+        configuration.write_text(self.configuration(), encoding="utf-8")
         munged = [f"--{name}={self.folder}/munge.{name}" for name in ("socket", "pid-file")]
         munged += [f"--key-file={self.folder}/key", f"--seed-file={self.folder}/munge.seed"]
         self.daemon("work threads", "munged", "--foreground", "--force", *munged)
-        self.daemon("Running as primary controller", "slurmctld", "-D", "-f", configuration)
+        self.controller = self.daemon(
+            "Running as primary controller", "slurmctld", "-D", "-f", configuration
+        )
+        self.environment = {"SLURM_CONF": str(configuration)}
+        while self.ask("squeue").returncode != 0:
+            if self.controller.process.poll() is not None:
+                return False
         self.daemon("slurmd started", "slurmd", "-D", "-f", configuration)
         self.resources.callback(self.end_jobs)
-        self.environment = {"SLURM_CONF": str(configuration)}
+        return True
+
+    def configuration(self):
+        with contextlib.ExitStack() as bound:
+            ports = []
+            for _ in range(2):
+                one = bound.enter_context(socket.socket())
+                one.bind(("127.0.0.1", 0))
+                ports.append(one.getsockname()[1])
+        return CONFIGURATION.format(
+            host=self.host,
+            user=getpass.getuser(),
+            controller_port=ports[0],
+            node_port=ports[1],
+            folder=self.folder,
+            processors=self.processors,
+            # Files of steps have names with the job's number; another test has other ones.
+            first_job=random.randrange(1, 1 << 24),
+        )
 
     def daemon(self, ready, name, *arguments):
         """Starts a daemon, and waits until it has written `ready`."""
         command = [shutil.which(name, path=PLACES), *arguments]
-        self.resources.enter_context(Daemon(*command)).await_line("err", ready)
+        daemon = self.resources.enter_context(Daemon(*command))
+        daemon.await_line("err", ready)
+        return daemon
 
-    def tool(self, *words):
-        """What a tool of Slurm prints."""
+    def ask(self, *words):
         return subprocess.run(
             [str(word) for word in words],
             env={**os.environ, **self.environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
             timeout=LONG,
-        ).stdout
+        )
+
+    def tool(self, *words):
+        """What a tool of Slurm prints."""
+        asked = self.ask(*words)
+        if asked.returncode != 0:
+            raise AssertionError(f"{asked.args}: {asked.stderr}\n{self.controller}")
+        return asked.stdout
 
     def jobs(self):
         """The numbers of jobs that run or wait."""
