@@ -112,7 +112,7 @@ INNER = {
         "plan/shift": "base plan/core plan/remap",
         "plan/halo": "base index plan/core",
         "plan/gather": "index communicator schedule plan/core",
-        "plan/reduce": "index local communicator schedule plan/core plan/gather",
+        "plan/reduce": "base index local communicator schedule plan/core plan/gather",
         "array/core": "base index local communicator schedule plan/remap",
         "array/keys": "index communicator schedule plan/remap array/core",
         "array/io": "communicator schedule interop/files array/core",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "darray/base/address.hpp"
 #include "darray/local/detail/operator_families.hpp"
 #include "darray/local/strided_view.hpp"
 #include "darray/plan/reduce/detail/reduce_group.hpp"
@@ -126,7 +127,8 @@ void LocatePlan::State::search(const void* source, const void* values, Mask mask
   std::fill(places.begin(), places.end(), kNoPlace);
   if (!group.contributes) return;
   with_scalar(scalar, [&]<class T>(std::type_identity<T>) {
-    const T* data = static_cast<const T*>(source) + group.part.offset;
+    const auto* data = static_cast<const T*>(static_cast<const void*>(
+        address_at(source, group.part.offset * static_cast<Index>(sizeof(T)))));
     Search<T>(axes, data, mask.empty() ? nullptr : mask.data(), static_cast<const T*>(values),
               places.data())
         .run(0, 0, 0, 0, 0);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "darray/base/address.hpp"
 #include "darray/plan/core/options.hpp"
 #include "darray/plan/reduce/detail/reduce_group.hpp"
 #include "darray/schedule/detail/execution.hpp"
@@ -124,8 +125,8 @@ void ReducePlan::State::check_mask(Mask mask) const {
 
 void ReducePlan::State::reduce_locally(const void* source, Mask mask) {
   if (group.contributes) {
-    const auto* first = static_cast<const std::byte*>(source) +
-                        group.part.offset * static_cast<Index>(operation.source.size);
+    const auto* first =
+        address_at(source, group.part.offset * static_cast<Index>(operation.source.size));
     operation.reduce(group.piece, first, mask.empty() ? nullptr : mask.data(), results);
   } else if (operation.has_identity()) {
     for (Index k = 0; k < group.results; ++k) {

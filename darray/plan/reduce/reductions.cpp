@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "darray/base/address.hpp"
 #include "darray/plan/reduce/detail/reduce_group.hpp"
 #include "darray/schedule/reduce_schedule.hpp"
 
@@ -59,10 +60,8 @@ void dot(MPI_Comm comm, const Distribution& left, const void* left_data, std::si
     const OwnedPart other = owned_part(right, rank);
     const ReducePiece piece =
         reduce_piece(mine, other.strides, std::vector<bool>(left.axes().size(), true));
-    const auto* left_first =
-        static_cast<const std::byte*>(left_data) + mine.offset * static_cast<Index>(left_size);
-    const auto* right_first =
-        static_cast<const std::byte*>(right_data) + other.offset * static_cast<Index>(right_size);
+    const auto* left_first = address_at(left_data, mine.offset * static_cast<Index>(left_size));
+    const auto* right_first = address_at(right_data, other.offset * static_cast<Index>(right_size));
     local(piece, left_first, right_first, result);
   }
   all_reduce(communicator, result_element, result, 1, combine);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "darray/base/address.hpp"
 #include "darray/local/strided_view.hpp"
 #include "darray/plan/core/options.hpp"
 #include "darray/plan/reduce/detail/reduce_group.hpp"
@@ -129,7 +130,7 @@ class AxisScan {
   }
   [[nodiscard]] const void* first(const void* source, const Stretch& stretch) const {
     const Index at = group_.part.offset + stretch.local * axis_stride_;
-    return static_cast<const std::byte*>(source) + at * static_cast<Index>(operation_.source.size);
+    return address_at(source, at * static_cast<Index>(operation_.source.size));
   }
   void find_order(const Distribution& source, int axis);
 
@@ -215,7 +216,7 @@ void AxisScan::scan(const void* source, Bytes seeds, bool exclusive, void* into)
       const Stretch& stretch = mine_[place.stretch];
       piece.axis = {stretch.count, axis_stride_, axis_into_};
       std::byte* const to =
-          static_cast<std::byte*>(into) + stretch.local * axis_into_ * static_cast<Index>(size());
+          address_at(into, stretch.local * axis_into_ * static_cast<Index>(size()));
       operation_.scan(piece, first(source, stretch), seeds.data(), exclusive, to);
       if (--left == 0) return;
     }
