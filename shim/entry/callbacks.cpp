@@ -23,6 +23,13 @@ namespace {
 /// word too many does no harm (System V and AAPCS64 calling conventions). Trampolines that pass on
 /// words therefore serve both.
 using Word = void*;
+#ifdef __clang__
+// UBSan would find that the called function was written with another type.
+#define IMPISHIM_CALLS_WORDS [[clang::no_sanitize("function")]]
+#else
+#define IMPISHIM_CALLS_WORDS
+#endif
+
 /// Returns the same function with another type, on purpose not the type that it was written with
 /// (see Word).
 template <class To, class Result, class... Arguments>
@@ -43,14 +50,15 @@ struct AttributeState {
   }
 };
 
-int copy_attribute(Word object, Word keyval, Word extra_state, Word in, Word out, Word flag,
-                   Word ierror) {
+IMPISHIM_CALLS_WORDS int copy_attribute(Word object, Word keyval, Word extra_state, Word in,
+                                        Word out, Word flag, Word ierror) {
   const auto* state = static_cast<const AttributeState*>(extra_state);
   const InsideUserCallback user;
   return state->copy(object, keyval, state->extra_state, in, out, flag, ierror);
 }
 
-int delete_attribute(Word object, Word keyval, Word value, Word extra_state, Word ierror) {
+IMPISHIM_CALLS_WORDS int delete_attribute(Word object, Word keyval, Word value, Word extra_state,
+                                          Word ierror) {
   const auto* state = static_cast<const AttributeState*>(extra_state);
   const InsideUserCallback user;
   const InsideDeleteCallback deleting;
@@ -93,7 +101,7 @@ struct RequestState {
   void* extra_state;
 };
 
-int query_request(Word extra_state, Word status, Word ierror) {
+IMPISHIM_CALLS_WORDS int query_request(Word extra_state, Word status, Word ierror) {
   const auto* state = static_cast<const RequestState*>(extra_state);
   const InsideUserCallback user;
   return state->query(state->extra_state, status, ierror);
@@ -101,13 +109,13 @@ int query_request(Word extra_state, Word status, Word ierror) {
 
 /// Frees the state, too: the vendor calls this function once, as the last of the three (MPI-3.1
 /// 12.2).
-int free_request(Word extra_state, Word ierror) {
+IMPISHIM_CALLS_WORDS int free_request(Word extra_state, Word ierror) {
   const std::unique_ptr<const RequestState> state(static_cast<const RequestState*>(extra_state));
   const InsideUserCallback user;
   return state->free(state->extra_state, ierror);
 }
 
-int cancel_request(Word extra_state, Word complete, Word ierror) {
+IMPISHIM_CALLS_WORDS int cancel_request(Word extra_state, Word complete, Word ierror) {
   const auto* state = static_cast<const RequestState*>(extra_state);
   const InsideUserCallback user;
   return state->cancel(state->extra_state, complete, ierror);
