@@ -22,7 +22,7 @@ TypedRoom::TypedRoom(const ElementType& type, std::uint64_t count) : data_{nullp
   const std::ptrdiff_t high =
       type.true_lower_bound + type.true_extent + std::max<std::ptrdiff_t>(0, last);
   memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(high - low));
-  data_.base = memory_.get() - low;
+  data_.base = wire::moved(memory_.get(), -low);
 }
 
 PackedType::PackedType(const ConstData& data)

@@ -78,7 +78,7 @@ bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayo
   const std::uint64_t size = elements * layout.packed_size(wire::Format::kNative);
   if (size > wire::Engine::kLongestShort || !layout.contiguous(elements)) return false;
   const std::byte* const first =
-      size == 0 ? nullptr : static_cast<const std::byte*>(buf) + layout.first_offset();
+      size == 0 ? nullptr : wire::moved(static_cast<const std::byte*>(buf), layout.first_offset());
   return job.engine->send_short({communicator.world_rank(dest), communicator.context,
                                  communicator.rank, tag, std::span(first, size)});
 }
