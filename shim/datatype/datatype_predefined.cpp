@@ -8,6 +8,7 @@
 
 #include "shim/handle/handle_bits.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/never_destroyed.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
 
@@ -189,7 +190,7 @@ class PredefinedTable {
 }  // namespace
 
 const TypeLayout* predefined_layout(MPI_Datatype datatype) {
-  static const PredefinedTable table;
+  static const auto& table = never_destroyed<const PredefinedTable>();
   return table.find(datatype);
 }
 

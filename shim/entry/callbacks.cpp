@@ -12,6 +12,7 @@
 #include "shim/request/communicator_end.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/never_destroyed.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -69,8 +70,7 @@ IMPISHIM_CALLS_WORDS int delete_attribute(Word object, Word keyval, Word value, 
 /// long as attributes of it do, which only the vendor knows. Equal functions share one state.
 void* keep(const AttributeState& state) {
   static Mutex mutex;
-  // Never destroyed, since exit handlers use it too.
-  static std::set<AttributeState>& kept = *std::make_unique<std::set<AttributeState>>().release();
+  static auto& kept = never_destroyed<std::set<AttributeState>>();
   const MutexLock lock(mutex);
   // The vendor passes it as void*; no code writes to it.
   return const_cast<AttributeState*>(&*kept.insert(state).first);

@@ -21,6 +21,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/never_destroyed.hpp"
 #include "wire/base/result.hpp"
 
 namespace impishim::shim {
@@ -31,7 +32,7 @@ namespace {
 class OwnErrors {
  public:
   static OwnErrors& instance() {
-    static OwnErrors errors;
+    static auto& errors = never_destroyed<OwnErrors>();
     return errors;
   }
 

@@ -11,6 +11,7 @@
 #include "shim/error/errors.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/never_destroyed.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 /// Returns true at the first call with this function.
 bool is_first_refusal(std::string_view function) {
   static Mutex mutex;
-  static std::set<std::string, std::less<>> refused;
+  static auto& refused = never_destroyed<std::set<std::string, std::less<>>>();
   const MutexLock lock(mutex);
   return refused.emplace(function).second;
 }

@@ -9,6 +9,7 @@
 #include "shim/datatype/datatype_contents.hpp"
 #include "shim/handle/handle_bits.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/never_destroyed.hpp"
 #include "wire/window/element_operation.hpp"
 
 namespace impishim::shim {
@@ -164,7 +165,7 @@ bool is_f90(int combiner) {
 }  // namespace
 
 std::optional<wire::ElementKind> element_kind_of(MPI_Datatype datatype) {
-  static const KindTable table;
+  static const auto& table = never_destroyed<const KindTable>();
   if (const auto known = table.find(datatype)) return known;
   DatatypeContents contents;
   if (!contents.read(datatype)) return std::nullopt;

@@ -15,8 +15,8 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/base/stranger_report.hpp"
 #include "wire/channel/accept_rest.hpp"
+#include "wire/channel/stranger_report.hpp"
 
 namespace impishim::wire {
 

@@ -27,9 +27,9 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/base/stranger_report.hpp"
 #include "wire/channel/accept_rest.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/channel/stranger_report.hpp"
 #include "wire/connect/link_handshake.hpp"
 
 namespace impishim::wire {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <vector>
+#include "wire/base/never_destroyed.hpp"
 #include "wire/data/basic_type.hpp"
 
 namespace impishim::wire {
@@ -82,7 +83,7 @@ std::shared_ptr<const TypeLayout> TypeLayout::without_gaps() const {
 }
 
 const TypeLayout& TypeLayout::basic(BasicType type) {
-  static const auto kLayouts = [] {
+  static const auto& kLayouts = never_destroyed<const std::vector<TypeLayout>>([] {
     std::vector<TypeLayout> made;
     for (std::size_t i = 0; i < static_cast<std::size_t>(BasicType::kNumberOfTypes); ++i) {
       const auto basic_type = static_cast<BasicType>(i);
@@ -90,7 +91,7 @@ const TypeLayout& TypeLayout::basic(BasicType type) {
                         static_cast<std::ptrdiff_t>(element_size(basic_type, Format::kNative)));
     }
     return made;
-  }();
+  }());
   return kLayouts[static_cast<std::size_t>(type)];
 }
 

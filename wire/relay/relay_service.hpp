@@ -19,7 +19,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/base/stranger_report.hpp"
+#include "wire/channel/stranger_report.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/relay/relay_pair.hpp"
 #include "wire/relay/relay_socket.hpp"

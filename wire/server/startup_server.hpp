@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/base/stranger_report.hpp"
+#include "wire/channel/stranger_report.hpp"
 #include "wire/monitor/monitor_hub.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/server/label_collection.hpp"

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "wire/base/never_destroyed.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
 #include "wire/window/element_operation.hpp"
@@ -101,7 +102,7 @@ std::vector<TypeLayout> make_layouts() {
 }  // namespace
 
 const TypeLayout& element_layout(ElementKind kind) {
-  static const std::vector<TypeLayout> layouts = make_layouts();
+  static const auto& layouts = never_destroyed<const std::vector<TypeLayout>>(make_layouts());
   return layouts[static_cast<std::size_t>(kind)];
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace impishim {
+namespace impishim::wire {
 
 /// Collects reports about strangers. It reports the first one at once, and counts those of the
 /// following minute to report them together. Not thread-safe. The caller passes the time and prints
@@ -31,4 +31,4 @@ class StrangerReport {
   std::string latest_;
 };
 
-}  // namespace impishim
+}  // namespace impishim::wire

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/base/stranger_report.hpp"
+#include "wire/channel/stranger_report.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace impishim {
+namespace impishim::wire {
 
 std::optional<std::string> StrangerReport::add(std::string line, Clock::time_point now) {
   if (reported_ && now < *reported_ + kInterval) {
@@ -38,4 +38,4 @@ std::optional<StrangerReport::Clock::time_point> StrangerReport::next() const {
   return *reported_ + kInterval;
 }
 
-}  // namespace impishim
+}  // namespace impishim::wire

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line a minute about strangers.
-#include "wire/base/stranger_report.hpp"
+#include "wire/channel/stranger_report.hpp"
 
 #include <gtest/gtest.h>
 
-namespace impishim {
+namespace impishim::wire {
 namespace {
 
 using std::chrono::milliseconds;
@@ -41,4 +41,4 @@ TEST(StrangerReport, OneAfterAMinuteTellsOfThoseBefore) {
 }
 
 }  // namespace
-}  // namespace impishim
+}  // namespace impishim::wire
