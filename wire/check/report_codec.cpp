@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "wire/base/bytes.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
 #include "wire/check/report.hpp"
@@ -23,6 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostDepth = 6;
+constexpr std::int64_t kMostSystems = 32;
 
 template <class Value>
 constexpr bool kIsList = false;
@@ -264,7 +267,7 @@ Error wrong_field(const std::string& what) {
 }
 
 /// Returns true if a number can be that of a system.
-bool is_system(std::int64_t number) { return number >= 0 && number < 32; }
+bool is_system(std::int64_t number) { return number >= 0 && number < kMostSystems; }
 
 }  // namespace
 
@@ -282,6 +285,27 @@ Result<SystemReport> decode_system(std::span<const std::byte> bytes) {
   if (!reader.wrong().empty()) return wrong_field(reader.wrong());
   if (!is_system(report.system)) return wrong_field("its number is impossible");
   return report;
+}
+
+Result<std::vector<SystemReport>> decode_systems(std::uint32_t mask, std::int64_t count,
+                                                 std::span<const std::byte> bytes) {
+  std::vector<SystemReport> systems;
+  ByteReader reader(bytes);
+  for (std::int64_t system = 0; system < kMostSystems; ++system) {
+    if ((mask >> system & 1U) == 0) continue;
+    if (system >= count)
+      return Error{ErrorKind::kProtocol,
+                   fmt::format("a report of system {}, of {} systems", system, count)};
+    const auto size = reader.get<std::uint32_t>();
+    const auto told = size ? reader.get_bytes(*size) : std::nullopt;
+    if (!told)
+      return Error{ErrorKind::kProtocol, fmt::format("the report of system {} is cut", system)};
+    auto report = decode_system(*told);
+    if (!report) return report.error();
+    report->system = system;
+    systems.push_back(std::move(*report));
+  }
+  return systems;
 }
 
 std::string encode_roads(const std::vector<Road>& roads) {
