@@ -87,12 +87,6 @@ void add_system(const SystemReport& it, const Report& report, Text& out) {
            size_text(limits.receive_window), size_text(limits.send_window), limits.congestion);
 }
 
-const Road* find_road(const Report& report, std::int64_t from, std::int64_t to) {
-  const auto found = std::ranges::find_if(
-      report.roads, [&](const Road& each) { return each.from == from && each.to == to; });
-  return found == report.roads.end() ? nullptr : &*found;
-}
-
 /// Returns which of two systems can connect.
 std::string direction_text(const Road& there, const Road* back) {
   const std::string out = fmt::format("{} -> {}", there.from, there.to);

@@ -235,6 +235,14 @@ TEST(Diagnosis, WindowsOfALongRoad) {
   EXPECT_TRUE(diagnose(report).empty());
 }
 
+TEST(Diagnosis, AnotherSystemMayTellAnyTime) {
+  Report report = report_without_fault();
+  report.roads[0].round_trip_us = 1e300;
+  const Finding found = only_finding(report);
+  EXPECT_THAT(found.cause, HasSubstr("at a round trip of 60000.0 ms"));
+  EXPECT_THAT(found.cure, HasSubstr("in system 1 to 15000000000,"));
+}
+
 TEST(Diagnosis, ProblemsComeFirst) {
   Report report = report_without_fault();
   report.roads[0].path_mtu = 1400;
