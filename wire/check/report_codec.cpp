@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -133,123 +134,100 @@ class Reader {
   std::string wrong_;
 };
 
+/// The name of a field in JSON, and the field.
+template <class Object, class Value>
+struct Field {
+  const char* name;
+  Value Object::*member;
+};
+template <class Object, class Value>
+Field(const char*, Value Object::*) -> Field<Object, Value>;
+
+/// The fields of each class, in the order in which they are written.
+template <class Object>
+constexpr std::nullptr_t kFields = nullptr;
+
+template <>
+constexpr auto kFields<MpiLibrary> = std::tuple(Field{"name", &MpiLibrary::name},
+                                                Field{"file", &MpiLibrary::file},
+                                                Field{"version", &MpiLibrary::version},
+                                                Field{"error", &MpiLibrary::error});
+
+template <>
+constexpr auto kFields<Interface> = std::tuple(Field{"name", &Interface::name},
+                                               Field{"address", &Interface::address},
+                                               Field{"mtu", &Interface::mtu});
+
+template <>
+constexpr auto kFields<HostName> = std::tuple(Field{"name", &HostName::name},
+                                              Field{"address", &HostName::address});
+
+template <>
+constexpr auto kFields<Limits> = std::tuple(
+    Field{"descriptors", &Limits::descriptors},
+    Field{"descriptors_hard", &Limits::descriptors_hard},
+    Field{"shared_memory", &Limits::shared_memory},
+    Field{"shared_memory_free", &Limits::shared_memory_free}, Field{"memory", &Limits::memory},
+    Field{"memory_available", &Limits::memory_available},
+    Field{"receive_buffer", &Limits::receive_buffer}, Field{"send_buffer", &Limits::send_buffer},
+    Field{"receive_window", &Limits::receive_window}, Field{"send_window", &Limits::send_window},
+    Field{"congestion", &Limits::congestion});
+
+template <>
+constexpr auto kFields<Settings> = std::tuple(
+    Field{"encryption", &Settings::encryption}, Field{"clear_allowed", &Settings::clear_allowed},
+    Field{"authentication", &Settings::authentication}, Field{"ports", &Settings::ports},
+    Field{"ports_free", &Settings::ports_free}, Field{"ports_all", &Settings::ports_all},
+    Field{"streams", &Settings::streams}, Field{"max_channels", &Settings::max_channels},
+    Field{"processes", &Settings::processes});
+
+template <>
+constexpr auto kFields<SystemReport> =
+    std::tuple(Field{"system", &SystemReport::system}, Field{"version", &SystemReport::version},
+               Field{"protocol", &SystemReport::protocol}, Field{"node", &SystemReport::node},
+               Field{"kernel", &SystemReport::kernel}, Field{"server", &SystemReport::server},
+               Field{"from", &SystemReport::from}, Field{"libraries", &SystemReport::libraries},
+               Field{"interfaces", &SystemReport::interfaces}, Field{"names", &SystemReport::names},
+               Field{"limits", &SystemReport::limits}, Field{"settings", &SystemReport::settings});
+
+template <>
+constexpr auto kFields<Road> = std::tuple(
+    Field{"from", &Road::from}, Field{"to", &Road::to}, Field{"joined", &Road::joined},
+    Field{"relayed", &Road::relayed}, Field{"connects", &Road::connects},
+    Field{"why_not", &Road::why_not}, Field{"encrypted", &Road::encrypted},
+    Field{"local", &Road::local}, Field{"remote", &Road::remote},
+    Field{"interface", &Road::interface}, Field{"mtu", &Road::mtu},
+    Field{"path_mtu", &Road::path_mtu}, Field{"congestion", &Road::congestion},
+    Field{"round_trip_us", &Road::round_trip_us},
+    Field{"round_trip_99_us", &Road::round_trip_99_us},
+    Field{"clock_ahead_us", &Road::clock_ahead_us}, Field{"clock_error_us", &Road::clock_error_us},
+    Field{"rate", &Road::rate}, Field{"rate_streams", &Road::rate_streams},
+    Field{"streams", &Road::streams}, Field{"trouble", &Road::trouble});
+
+template <>
+constexpr auto kFields<Finding> = std::tuple(Field{"breaks", &Finding::breaks},
+                                             Field{"systems", &Finding::systems},
+                                             Field{"cause", &Finding::cause},
+                                             Field{"cure", &Finding::cure});
+
 /// Calls `archive.field` for each field of an object, which is const for a Writer.
 template <class Archive, class Object>
-requires std::is_same_v<std::remove_const_t<Object>, MpiLibrary>
 void describe(Archive& archive, Object& it) {
-  archive.field("name", it.name);
-  archive.field("file", it.file);
-  archive.field("version", it.version);
-  archive.field("error", it.error);
-}
-
-template <class Archive, class Object>
-requires std::is_same_v<std::remove_const_t<Object>, Interface>
-void describe(Archive& archive, Object& it) {
-  archive.field("name", it.name);
-  archive.field("address", it.address);
-  archive.field("mtu", it.mtu);
-}
-
-template <class Archive, class Object>
-requires std::is_same_v<std::remove_const_t<Object>, HostName>
-void describe(Archive& archive, Object& it) {
-  archive.field("name", it.name);
-  archive.field("address", it.address);
-}
-
-template <class Archive, class Object>
-requires std::is_same_v<std::remove_const_t<Object>, Limits>
-void describe(Archive& archive, Object& it) {
-  archive.field("descriptors", it.descriptors);
-  archive.field("descriptors_hard", it.descriptors_hard);
-  archive.field("shared_memory", it.shared_memory);
-  archive.field("shared_memory_free", it.shared_memory_free);
-  archive.field("memory", it.memory);
-  archive.field("memory_available", it.memory_available);
-  archive.field("receive_buffer", it.receive_buffer);
-  archive.field("send_buffer", it.send_buffer);
-  archive.field("receive_window", it.receive_window);
-  archive.field("send_window", it.send_window);
-  archive.field("congestion", it.congestion);
-}
-
-template <class Archive, class Object>
-requires std::is_same_v<std::remove_const_t<Object>, Settings>
-void describe(Archive& archive, Object& it) {
-  archive.field("encryption", it.encryption);
-  archive.field("clear_allowed", it.clear_allowed);
-  archive.field("authentication", it.authentication);
-  archive.field("ports", it.ports);
-  archive.field("ports_free", it.ports_free);
-  archive.field("ports_all", it.ports_all);
-  archive.field("streams", it.streams);
-  archive.field("max_channels", it.max_channels);
-  archive.field("processes", it.processes);
-}
-
-template <class Archive, class Object>
-requires std::is_same_v<std::remove_const_t<Object>, SystemReport>
-void describe(Archive& archive, Object& it) {
-  archive.field("system", it.system);
-  archive.field("version", it.version);
-  archive.field("protocol", it.protocol);
-  archive.field("node", it.node);
-  archive.field("kernel", it.kernel);
-  archive.field("server", it.server);
-  archive.field("from", it.from);
-  archive.field("libraries", it.libraries);
-  archive.field("interfaces", it.interfaces);
-  archive.field("names", it.names);
-  archive.field("limits", it.limits);
-  archive.field("settings", it.settings);
-}
-
-template <class Archive, class Object>
-requires std::is_same_v<std::remove_const_t<Object>, Road>
-void describe(Archive& archive, Object& it) {
-  archive.field("from", it.from);
-  archive.field("to", it.to);
-  archive.field("joined", it.joined);
-  archive.field("relayed", it.relayed);
-  archive.field("connects", it.connects);
-  archive.field("why_not", it.why_not);
-  archive.field("encrypted", it.encrypted);
-  archive.field("local", it.local);
-  archive.field("remote", it.remote);
-  archive.field("interface", it.interface);
-  archive.field("mtu", it.mtu);
-  archive.field("path_mtu", it.path_mtu);
-  archive.field("congestion", it.congestion);
-  archive.field("round_trip_us", it.round_trip_us);
-  archive.field("round_trip_99_us", it.round_trip_99_us);
-  archive.field("clock_ahead_us", it.clock_ahead_us);
-  archive.field("clock_error_us", it.clock_error_us);
-  archive.field("rate", it.rate);
-  archive.field("rate_streams", it.rate_streams);
-  archive.field("streams", it.streams);
-  archive.field("trouble", it.trouble);
-}
-
-template <class Archive, class Object>
-requires std::is_same_v<std::remove_const_t<Object>, Finding>
-void describe(Archive& archive, Object& it) {
-  archive.field("breaks", it.breaks);
-  archive.field("systems", it.systems);
-  archive.field("cause", it.cause);
-  archive.field("cure", it.cure);
+  std::apply([&](const auto&... each) { (archive.field(each.name, it.*each.member), ...); },
+             kFields<std::remove_const_t<Object>>);
 }
 
 std::string compact(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Error wrong_report(const std::string& what) {
+  return {ErrorKind::kProtocol, fmt::format("another system's report: {}", what)};
+}
+
 /// Parses JSON of bounded length and depth.
 Result<Json> parse(std::span<const std::byte> bytes) {
-  const auto fail = [](const char* why) {
-    return Error{ErrorKind::kProtocol, fmt::format("another system's report: {}", why)};
-  };
-  if (bytes.size() > kMostReportBytes) return fail("it is too long");
+  if (bytes.size() > kMostReportBytes) return wrong_report("it is too long");
   bool too_deep = false;
   const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
     too_deep = too_deep || depth > kMostDepth;
@@ -257,13 +235,9 @@ Result<Json> parse(std::span<const std::byte> bytes) {
   };
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   Json json = Json::parse(text, limit_depth, false);
-  if (too_deep) return fail("it is nested too deeply");
-  if (json.is_discarded()) return fail("it is no JSON");
+  if (too_deep) return wrong_report("it is nested too deeply");
+  if (json.is_discarded()) return wrong_report("it is no JSON");
   return json;
-}
-
-Error wrong_field(const std::string& what) {
-  return {ErrorKind::kProtocol, fmt::format("another system's report: {}", what)};
 }
 
 /// Returns true if a number can be that of a system.
@@ -278,12 +252,12 @@ Result<SystemReport> decode_system(std::span<const std::byte> bytes) {
   if (!json) return json.error();
   for (const char* needed : {"system", "version", "protocol"})
     if (!json->is_object() || !json->contains(needed))
-      return wrong_field(fmt::format("{} is missing", needed));
+      return wrong_report(fmt::format("{} is missing", needed));
   SystemReport report;
   Reader reader(*json);
   describe(reader, report);
-  if (!reader.wrong().empty()) return wrong_field(reader.wrong());
-  if (!is_system(report.system)) return wrong_field("its number is impossible");
+  if (!reader.wrong().empty()) return wrong_report(reader.wrong());
+  if (!is_system(report.system)) return wrong_report("its number is impossible");
   return report;
 }
 
@@ -318,14 +292,14 @@ Result<std::vector<Road>> decode_roads(std::span<const std::byte> bytes) {
   const auto json = parse(bytes);
   if (!json) return json.error();
   if (!json->is_array() || json->size() > kMostElements)
-    return wrong_field(fmt::format("a list of at most {} roads is needed", kMostElements));
+    return wrong_report(fmt::format("a list of at most {} roads is needed", kMostElements));
   std::vector<Road> roads;
   for (const Json& each : *json) {
     Reader reader(each);
     describe(reader, roads.emplace_back());
-    if (!reader.wrong().empty()) return wrong_field(reader.wrong());
+    if (!reader.wrong().empty()) return wrong_report(reader.wrong());
     if (!is_system(roads.back().from) || !is_system(roads.back().to))
-      return wrong_field("a road of an impossible system");
+      return wrong_report("a road of an impossible system");
   }
   return roads;
 }
