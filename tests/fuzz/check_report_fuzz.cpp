@@ -5,10 +5,10 @@
 #include <string>
 
 #include "tests/fuzz/fuzz.hpp"
-#include "wire/check/diagnosis.hpp"
-#include "wire/check/report.hpp"
-#include "wire/check/report_codec.hpp"
-#include "wire/check/report_text.hpp"
+#include "wire/check/report/diagnosis.hpp"
+#include "wire/check/report/report.hpp"
+#include "wire/check/report/report_codec.hpp"
+#include "wire/check/report/report_text.hpp"
 
 using namespace impishim::check;
 

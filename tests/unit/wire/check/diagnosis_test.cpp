@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/diagnosis.hpp"
+#include "wire/check/report/diagnosis.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/check/report.hpp"
-#include "wire/check/report_text.hpp"
+#include "wire/check/report/report.hpp"
+#include "wire/check/report/report_text.hpp"
 
 namespace impishim::check {
 namespace {

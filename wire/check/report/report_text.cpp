@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/report_text.hpp"
+#include "wire/check/report/report_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "wire/check/diagnosis.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/diagnosis.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 namespace {

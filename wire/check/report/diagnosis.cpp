@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/diagnosis.hpp"
+#include "wire/check/report/diagnosis.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 #include "wire/topology/host_size.hpp"
 
 namespace impishim::check {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/report_codec.hpp"
+#include "wire/check/report/report_codec.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 namespace {
