@@ -3,18 +3,16 @@
 
 import contextlib
 import json
+import pathlib
 import re
 import socket
 import struct
-import subprocess
-import tempfile
 import types
 
-from checking import TESTS, Check
-from support import ARGUMENTS, HELLO, Client, Run, main
+from checking import Check
+from support import ARGUMENTS, HELLO, Client, Run, certificates, main
 
 CHECK_REPORT, SYSTEM_SIZE = 0x0E00, 0x0F00
-MAKE_CERTIFICATES = TESTS / "support" / "make_certificates.sh"
 
 
 def on_this_machine(*words, **variables):
@@ -87,6 +85,28 @@ class OneMachine(Check):
             if not each["error"]:
                 self.assertRegex(each["version"], r"MPI")
 
+    def test_what_a_library_prints_is_no_report(self):
+        folder = pathlib.Path(ARGUMENTS.program).parent
+        variables = {
+            "LD_LIBRARY_PATH": str(folder),
+            "IMPISHIM_LIBRARY": str(folder / "openmpi" / "libimpishim.so"),
+        }
+        with self.server(1) as (server, address), self.check(address, 0, **variables) as run:
+            (system,) = self.report(run, 0)["systems"]
+            self.expect(server, 0)
+        (library,) = system["libraries"]
+        self.assertEqual(library["version"], "Talkative MPI 1.0")
+        self.assertNotIn("talkative", run.err)
+
+    def expect_encrypted(self, reports, by):
+        for report in reports:
+            self.assertEqual(
+                [each["settings"]["encryption"] for each in report["systems"]], [by] * 2
+            )
+            for road in report["roads"]:
+                self.expect_measured(road)
+                self.assertTrue(road["encrypted"])
+
     def test_a_secret_encrypts(self):
         secret = {"IMPISHIM_SECRET": "of the two systems"}
         with self.server(**secret) as (server, address):
@@ -94,41 +114,19 @@ class OneMachine(Check):
                 with self.check(address, 1, **secret) as second:
                     reports = [self.report(run, 0) for run in (first, second)]
             self.expect(server, 0)
-        for report in reports:
-            self.assertEqual(
-                [each["settings"]["encryption"] for each in report["systems"]], ["secret"] * 2
-            )
-            for road in report["roads"]:
-                self.expect_measured(road)
-                self.assertTrue(road["encrypted"])
+        self.expect_encrypted(reports, "secret")
 
     def test_certificates(self):
         """They encrypt, and one of another authority is turned away."""
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(["sh", MAKE_CERTIFICATES, folder], check=True)
-
-            def files(name):
-                return {
-                    "IMPISHIM_CERTIFICATE": f"{folder}/{name}.pem",
-                    "IMPISHIM_PRIVATE_KEY": f"{folder}/{name}.key",
-                    "IMPISHIM_AUTHORITY": f"{folder}/authority.pem",
-                }
-
-            with self.server(**files("server")) as (server, address):
-                with self.check(address, 1, **files("foreign")) as stranger:
-                    turned_away = self.report(stranger, 1)
-                with self.check(address, 0, **files("server")) as first:
-                    with self.check(address, 1, **files("system")) as second:
-                        reports = [self.report(run, 0) for run in (first, second)]
-                self.expect(server, 0)
+        with certificates() as files, self.server(**files("server")) as (server, address):
+            with self.check(address, 1, **files("foreign")) as stranger:
+                turned_away = self.report(stranger, 1)
+            with self.check(address, 0, **files("server")) as first:
+                with self.check(address, 1, **files("system")) as second:
+                    reports = [self.report(run, 0) for run in (first, second)]
+            self.expect(server, 0)
         self.expect_finding(turned_away, True, [1], "certificate", "certificates of one authority")
-        for report in reports:
-            self.assertEqual(
-                [each["settings"]["encryption"] for each in report["systems"]], ["certificates"] * 2
-            )
-            for road in report["roads"]:
-                self.expect_measured(road)
-                self.assertTrue(road["encrypted"])
+        self.expect_encrypted(reports, "certificates")
 
     def test_several_streams(self):
         """On one machine a job has them only if a user asks for them."""
@@ -143,23 +141,21 @@ class OneMachine(Check):
                 self.assertEqual(road["streams"], 3)
                 self.assertGreater(road["rate_streams"], 0)
 
-    def test_a_wrong_key(self):
+    def expect_alone(self, system, cause, cure, **variables):
+        """This system cannot join, and says so without the others."""
         with self.server() as (server, address):
-            with self.check(address, 0, IMPI_AUTH_KEY="78") as run:
+            with self.check(address, system, **variables) as run:
                 report = self.report(run, 1)
             server.process.terminate()
-        self.expect_finding(
-            report, True, [0], "key", "give the server and all systems the same secret"
+        self.expect_finding(report, True, [system], cause, cure)
+
+    def test_a_wrong_key(self):
+        self.expect_alone(
+            0, "key", "give the server and all systems the same secret", IMPI_AUTH_KEY="78"
         )
 
     def test_a_number_that_does_not_exist(self):
-        with self.server() as (server, address):
-            with self.check(address, 2) as run:
-                report = self.report(run, 1)
-            server.process.terminate()
-        self.expect_finding(
-            report, True, [2], "system 2 does not exist", "a number of its own with -client"
-        )
+        self.expect_alone(2, "system 2 does not exist", "a number of its own with -client")
 
     def test_no_key(self):
         with self.server() as (server, address):
@@ -281,12 +277,8 @@ class OneMachine(Check):
                 self.assertEqual(run.out, "")
 
     def test_a_wrong_variable(self):
-        with self.server() as (server, address):
-            with self.check(address, 0, IMPISHIM_STREAMS="17") as run:
-                report = self.report(run, 1)
-            server.process.terminate()
-        self.expect_finding(
-            report, True, [0], "IMPISHIM_STREAMS=17", "correct what the cause names"
+        self.expect_alone(
+            0, "IMPISHIM_STREAMS=17", "correct what the cause names", IMPISHIM_STREAMS="17"
         )
 
     def test_settings_that_differ(self):

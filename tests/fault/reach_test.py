@@ -14,11 +14,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
 from network_test import inside, ip, made_namespaces  # noqa: E402
-from support import ARGUMENTS, Case, Run, main  # noqa: E402
+from support import ARGUMENTS, Case, Run, certificates, main  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 TUNNEL = HERE / "tunnel.py"
-MAKE_CERTIFICATES = HERE.parent / "support" / "make_certificates.sh"
 
 LEFT, RIGHT = "10.99.0.1", "192.168.7.2"
 ROUTER = "10.99.0.254"
@@ -229,19 +228,10 @@ class Reach(Case):
             )
 
     def test_both_closed_and_certificates_over_a_relay(self):
-        with Sites() as sites, tempfile.TemporaryDirectory() as folder:
+        # The certificate's name, since it does not hold the router's address.
+        named = {"IMPISHIM_SERVER_NAME": "server.example"}
+        with Sites() as sites, certificates(**named) as files:
             sites.admit()
-            subprocess.run(["sh", MAKE_CERTIFICATES, folder], check=True)
-
-            def files(name):
-                return {
-                    "IMPISHIM_CERTIFICATE": f"{folder}/{name}.pem",
-                    "IMPISHIM_PRIVATE_KEY": f"{folder}/{name}.key",
-                    "IMPISHIM_AUTHORITY": f"{folder}/authority.pem",
-                    # The certificate's name, since it does not hold the router's address.
-                    "IMPISHIM_SERVER_NAME": "server.example",
-                }
-
             self.expect_joined(
                 sites,
                 files("system"),

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "tests/fuzz/fuzz.hpp"
-#include "wire/check/diagnosis.hpp"
-#include "wire/check/report.hpp"
-#include "wire/check/report_codec.hpp"
-#include "wire/check/report_text.hpp"
+#include "wire/check/report/diagnosis.hpp"
+#include "wire/check/report/report.hpp"
+#include "wire/check/report/report_codec.hpp"
+#include "wire/check/report/report_text.hpp"
 
 using namespace impishim::check;
 
@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     FUZZ_REQUIRE(roads->size() <= kMostElements);
     report.roads = *roads;
   }
+  if (const auto systems = decode_systems(3, 2, bytes)) FUZZ_REQUIRE(systems->size() == 2);
   report.findings = diagnose(report);
   for (const Finding& each : report.findings)
     FUZZ_REQUIRE(!each.cause.empty() && !each.cure.empty());

@@ -3,6 +3,7 @@
 server made of sockets."""
 
 import argparse
+import contextlib
 import os
 import pathlib
 import queue
@@ -11,11 +12,13 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+SHARED = pathlib.Path(__file__).resolve().parent.parent / "support"
+sys.path.insert(0, str(SHARED))
 from run_system_test import MARK, end_leftovers, processes_of, whole_lines  # noqa: E402
 
 # Longer than anything that is awaited here takes on a loaded machine, and than a system tries to
@@ -231,6 +234,20 @@ class Client:
 
     def __exit__(self, *_):
         self.close()
+
+
+@contextlib.contextmanager
+def certificates(**others):
+    """Makes those of make_certificates.sh, and gives a function that returns the variables for one
+    of them by its name, and `others`."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["sh", SHARED / "make_certificates.sh", folder], check=True)
+        yield lambda name: {
+            "IMPISHIM_CERTIFICATE": f"{folder}/{name}.pem",
+            "IMPISHIM_PRIVATE_KEY": f"{folder}/{name}.key",
+            "IMPISHIM_AUTHORITY": f"{folder}/authority.pem",
+            **others,
+        }
 
 
 class Case(unittest.TestCase):

@@ -10,9 +10,9 @@
 
 #include "wire/check/joining.hpp"
 #include "wire/check/options.hpp"
-#include "wire/check/report.hpp"
-#include "wire/check/report_codec.hpp"
-#include "wire/check/report_text.hpp"
+#include "wire/check/report/report.hpp"
+#include "wire/check/report/report_codec.hpp"
+#include "wire/check/report/report_text.hpp"
 
 namespace impishim::check {
 namespace {

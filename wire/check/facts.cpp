@@ -22,7 +22,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/channel/address.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 #include "wire/packet/packet.hpp"
 
 namespace impishim::check {

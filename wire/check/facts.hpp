@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 #include "wire/packet/packet.hpp"
 
 namespace impishim::check {

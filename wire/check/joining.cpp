@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/check/joining.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,12 +16,12 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
-#include "wire/check/diagnosis.hpp"
 #include "wire/check/facts.hpp"
 #include "wire/check/meeting.hpp"
 #include "wire/check/options.hpp"
-#include "wire/check/report.hpp"
-#include "wire/check/report_codec.hpp"
+#include "wire/check/report/diagnosis.hpp"
+#include "wire/check/report/report.hpp"
+#include "wire/check/report/report_codec.hpp"
 #include "wire/check/settings.hpp"
 #include "wire/connect/host_listener.hpp"
 #include "wire/connect/host_mesh.hpp"
@@ -177,32 +175,16 @@ class Check {
     auto answer = server_->exchange_label(
         static_cast<std::uint32_t>(wire::StartupLabel::kCheckReport), data.bytes());
     if (!answer) return Failure{Step::kAgreement, answer.error()};
-    auto systems = split_reports(*answer);
+    auto systems = decode_systems(answer->client_mask, report_.systems_wanted, answer->data);
     if (!systems) return Failure{Step::kAgreement, systems.error()};
+    const auto mine = std::ranges::find(*systems, options_.client, &SystemReport::system);
+    if (mine == systems->end())
+      return Failure{Step::kAgreement,
+                     {ErrorKind::kProtocol, "the server has lost the report of this system"}};
     // What this system knows of itself is not what came back.
-    SystemReport mine = own();
+    *mine = own();
     report_.systems = std::move(*systems);
-    for (SystemReport& each : report_.systems)
-      if (each.system == options_.client) each = mine;
     return {};
-  }
-
-  /// Decodes the answer of the server: one report for each client in its mask.
-  static Result<std::vector<SystemReport>> split_reports(const wire::CollectedLabel& answer) {
-    std::vector<SystemReport> systems;
-    ByteReader reader(answer.data);
-    for (std::uint32_t client = 0; client < wire::kMaxClients; ++client) {
-      if ((answer.client_mask >> client & 1U) == 0) continue;
-      const auto size = reader.get<std::uint32_t>();
-      const auto bytes = size ? reader.get_bytes(*size) : std::nullopt;
-      if (!bytes)
-        return Error{ErrorKind::kProtocol, fmt::format("the report of system {} is cut", client)};
-      auto report = decode_system(*bytes);
-      if (!report) return report.error();
-      report->system = client;
-      systems.push_back(std::move(*report));
-    }
-    return systems;
   }
 
   /// Agrees on a job, if all systems can.
@@ -229,11 +211,24 @@ class Check {
     if (!agreed->secret)
       return Failure{Step::kAgreement,
                      {ErrorKind::kProtocol, "the systems have not agreed on a secret of the job"}};
+    if (!has_a_host_each(agreed->map))
+      return Failure{Step::kAgreement,
+                     {ErrorKind::kProtocol,
+                      "a system has not joined with one host, as a check "
+                      "does"}};
     job_ = std::move(*agreed);
     job_->map.set_encrypted(server_->encrypted());
     job_->map.set_reconnect(settings_.size.reconnect);
     job_->map.set_streams(settings_.size.streams == 1 ? kStreamsToMeasure : settings_.size.streams);
     return {};
+  }
+
+  /// Returns true if the hosts have the numbers of the systems, as MeetingTerms needs it.
+  [[nodiscard]] bool has_a_host_each(const wire::JobMap& map) const {
+    std::int32_t next = 0;
+    return std::ranges::all_of(map.hosts(),
+                               [&](const wire::Host& each) { return each.client == next++; }) &&
+           next == server_->client_count();
   }
 
   [[nodiscard]] Result<wire::JoinOptions> join_options() const {
@@ -258,7 +253,7 @@ class Check {
     MeetingTerms terms{job_->map, options_.client, *job_->secret};
     terms.relay = relay_point();
     terms.tcp = settings_.tcp;
-    terms.interfaces = report_.systems[static_cast<std::size_t>(options_.client)].interfaces;
+    terms.interfaces = own().interfaces;
     if (auto watched = server_->watch()) terms.watched = *watched;
     terms.given_up = [this] { return server_->given_up(); };
     report_.roads = measure_roads(terms, std::move(*listener_));

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "wire/check/options.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 

@@ -23,6 +23,8 @@ constexpr std::size_t kMostQuestions = 200;
 constexpr auto kMostTime = std::chrono::seconds(1);
 constexpr std::size_t kLeastQuestions = 10;
 constexpr std::size_t kPieceSize = 64U << 10U;
+/// The one that leads sends for seconds; what has been sent then takes longer on a slow road.
+constexpr auto kMostRateAnswer = std::chrono::minutes(5);
 
 /// Message of a series: something follows, or nothing more.
 constexpr std::byte kMore{1};
@@ -44,6 +46,10 @@ Result<Exchange> ask(Line& line) {
   exchange.answered = wall_clock();
   exchange.there = load_big_endian<std::int64_t>(answer.data());
   return exchange;
+}
+
+Error too_long() {
+  return {ErrorKind::kProtocol, "the other end does not come to an end with measuring"};
 }
 
 /// Reads the byte that says if the series goes on.
@@ -94,7 +100,9 @@ Result<RoundTrips> lead_round_trips(Line& line) {
 }
 
 Result<void> answer_round_trips(Line& line) {
-  for (;;) {
+  for (std::size_t questions = 0;; ++questions) {
+    // The first question is not among those that are evaluated.
+    if (questions > 1 + kMostQuestions) return too_long();
     auto more = goes_on(line);
     if (!more) return more.error();
     if (!*more) return {};
@@ -125,7 +133,9 @@ Result<double> lead_rate(Line& line, std::chrono::milliseconds time) {
 
 Result<void> answer_rate(Line& line) {
   std::vector<std::byte> piece(kPieceSize);
+  const auto end = Steady::now() + kMostRateAnswer;
   for (;;) {
+    if (Steady::now() > end) return too_long();
     auto more = goes_on(line);
     if (!more) return more.error();
     if (!*more) return line.send({&kEnd, 1});

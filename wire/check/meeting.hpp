@@ -11,7 +11,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/tcp_options.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 #include "wire/connect/host_listener.hpp"
 #include "wire/connect/host_mesh.hpp"
 #include "wire/topology/job_map.hpp"

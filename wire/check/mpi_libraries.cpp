@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +25,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/check/facts.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 namespace {
@@ -41,6 +43,15 @@ constexpr std::array<Kind, 3> kKinds = {{{"mpich", {"libmpich.so.12", "libmpi.so
 
 /// MPI_MAX_LIBRARY_VERSION_STRING of all libraries is at most this.
 constexpr std::size_t kMostVersion = 8192;
+
+/// Keeps what a library prints out of the report, and ends the child with its parent.
+void separate_child(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0) _exit(1);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, standard);
+}
 
 /// Writes to `out` in the child: "+" and the version, or "-" and the reason.
 void tell_version(const char* file, int out) {
@@ -87,9 +98,11 @@ std::string ask_library(const char* file) {
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return "-no pipe can be made";
   const Descriptor in(ends[0]);
   Descriptor out(ends[1]);
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return "-no process can be made";
   if (child == 0) {
+    separate_child(parent);
     tell_version(file, out.get());
     _exit(0);
   }

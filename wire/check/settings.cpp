@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "wire/base/result.hpp"
@@ -22,19 +23,14 @@
 namespace impishim::check {
 namespace {
 
-std::string text_of(const char* variable) {
-  const char* text = secure_getenv(variable);
-  return text == nullptr ? std::string() : std::string(text);
-}
-
-Error bad(const char* variable, const std::string& text, const char* what) {
+Error bad(const char* variable, std::string_view text, const char* what) {
   return {ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, what)};
 }
 
 /// Fails also if there is no zstd.
 Result<void> read_compression(wire::SystemSize& size) {
-  const std::string text = text_of("IMPISHIM_COMPRESSION");
-  if (text.empty()) return {};
+  const char* text = secure_getenv("IMPISHIM_COMPRESSION");
+  if (text == nullptr) return {};
   const auto compressed = wire::parse_compression(text);
   if (!compressed) return bad("IMPISHIM_COMPRESSION", text, "use off (default) or zstd");
   size.compressed = *compressed;
@@ -44,7 +40,7 @@ Result<void> read_compression(wire::SystemSize& size) {
 }
 
 Result<void> read_size(wire::SystemSize& size) {
-  if (const std::string text = text_of("IMPISHIM_HOST_PROCS"); !text.empty()) {
+  if (const char* text = secure_getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
     const auto procs = wire::parse_host_procs(text);
     if (!procs)
       return bad("IMPISHIM_HOST_PROCS", text,
@@ -55,7 +51,7 @@ Result<void> read_size(wire::SystemSize& size) {
   if (read) read = read_variable("IMPISHIM_LANES", 1, 1 << 20, size.lanes);
   if (read) read = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, size.reconnect);
   if (!read) return read;
-  if (const std::string text = text_of("IMPISHIM_STREAMS"); !text.empty()) {
+  if (const char* text = secure_getenv("IMPISHIM_STREAMS"); text != nullptr) {
     const auto streams = wire::parse_streams(text);
     if (!streams) return bad("IMPISHIM_STREAMS", text, "auto or a number from 1 to 16 is needed");
     size.streams = *streams;
@@ -73,29 +69,53 @@ Result<void> read_tcp(wire::TcpOptions& tcp) {
   auto read = read_variable("IMPISHIM_HEARTBEAT", 1, kMostHeartbeat, seconds);
   if (!read) return read;
   tcp.heartbeat.interval = std::chrono::seconds(seconds);
-  tcp.congestion_control = text_of("IMPISHIM_CONGESTION");
-  if (tcp.congestion_control.empty()) return {};
+  const char* text = secure_getenv("IMPISHIM_CONGESTION");
+  if (text == nullptr) return {};
+  tcp.congestion_control = text;
   return wire::check_congestion_control("IMPISHIM_CONGESTION", tcp.congestion_control);
+}
+
+/// Reads IMPISHIM_KERNEL_TLS, after IMPISHIM_RECONNECT.
+Result<void> read_kernel_tls(JoinSettings& settings) {
+  constexpr const char* kName = "IMPISHIM_KERNEL_TLS";
+  const char* text = secure_getenv(kName);
+  if (text == nullptr) return {};
+  settings.tcp.kernel_tls = std::string_view(text) == "on";
+  if (!settings.tcp.kernel_tls && std::string_view(text) != "off")
+    return bad(kName, text, "use off (default) or on");
+  if (!settings.tcp.kernel_tls || settings.size.reconnect != 0) return {};
+  return bad(kName, text,
+             "the kernel cannot change the key of a connection, so another connection has to take "
+             "over when it is used up: IMPISHIM_RECONNECT must not be 0");
+}
+
+/// Reads where this host listens.
+Result<void> read_listening(JoinSettings& settings) {
+  if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr)
+    settings.address = text;
+  if (const char* text = secure_getenv("IMPISHIM_PORT"); text != nullptr) {
+    const auto ports = wire::PortRange::parse("IMPISHIM_PORT", text);
+    if (!ports) return ports.error();
+    settings.ports_text = text;
+    settings.ports = *ports;
+  }
+  const char* text = secure_getenv("IMPISHIM_LISTEN_ADDRESS");
+  if (text == nullptr) return {};
+  settings.listen_address = text;
+  if (!settings.address.empty() && settings.ports.first != 0) return {};
+  return bad("IMPISHIM_LISTEN_ADDRESS", text,
+             "an address translator forwards a known port: set IMPISHIM_HOST_ADDRESS to the "
+             "address at which others reach this machine, and IMPISHIM_PORT to the port there");
 }
 
 }  // namespace
 
 Result<JoinSettings> JoinSettings::from_environment() {
   JoinSettings settings;
-  settings.address = text_of("IMPISHIM_HOST_ADDRESS");
-  settings.listen_address = text_of("IMPISHIM_LISTEN_ADDRESS");
-  settings.ports_text = text_of("IMPISHIM_PORT");
-  if (!settings.ports_text.empty()) {
-    const auto ports = wire::PortRange::parse("IMPISHIM_PORT", settings.ports_text);
-    if (!ports) return ports.error();
-    settings.ports = *ports;
-  }
-  if (!settings.listen_address.empty() && (settings.address.empty() || settings.ports.first == 0))
-    return bad("IMPISHIM_LISTEN_ADDRESS", settings.listen_address,
-               "an address translator forwards a known port: set IMPISHIM_HOST_ADDRESS to the "
-               "address at which others reach this machine, and IMPISHIM_PORT to the port there");
-  auto read = read_size(settings.size);
+  auto read = read_listening(settings);
+  if (read) read = read_size(settings.size);
   if (read) read = read_tcp(settings.tcp);
+  if (read) read = read_kernel_tls(settings);
   if (!read) return read.error();
   return settings;
 }

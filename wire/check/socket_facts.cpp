@@ -14,7 +14,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/check/facts.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 namespace {

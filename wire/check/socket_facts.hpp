@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 

@@ -63,7 +63,7 @@ enum class StartupCommand : std::uint32_t {
 /// (0x3000).
 enum class StartupLabel : std::uint32_t {
   /// Our label, sent by `impirun -check` alone, as the first one: length:Uint4, and so many bytes
-  /// with the system's report (wire/check/report_codec.hpp). Its answer precedes the other labels,
+  /// with the system's report (wire/check/report/). Its answer precedes the other labels,
   /// so that systems of other versions can be named.
   kCheckReport = 0x0E00,
   /// Our label, the first that an impishim client sends. Its answer precedes the other labels,

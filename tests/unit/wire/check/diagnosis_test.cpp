@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/diagnosis.hpp"
+#include "wire/check/report/diagnosis.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/check/report.hpp"
-#include "wire/check/report_text.hpp"
+#include "wire/check/report/report.hpp"
+#include "wire/check/report/report_text.hpp"
 
 namespace impishim::check {
 namespace {
@@ -233,6 +233,14 @@ TEST(Diagnosis, WindowsOfALongRoad) {
   EXPECT_THAT(found.cure, HasSubstr("IMPISHIM_STREAMS=4"));
   report.systems[0].limits.send_window = report.systems[1].limits.receive_window = 64 << 20;
   EXPECT_TRUE(diagnose(report).empty());
+}
+
+TEST(Diagnosis, AnotherSystemMayTellAnyTime) {
+  Report report = report_without_fault();
+  report.roads[0].round_trip_us = 1e300;
+  const Finding found = only_finding(report);
+  EXPECT_THAT(found.cause, HasSubstr("at a round trip of 60000.0 ms"));
+  EXPECT_THAT(found.cure, HasSubstr("in system 1 to 15000000000,"));
 }
 
 TEST(Diagnosis, ProblemsComeFirst) {

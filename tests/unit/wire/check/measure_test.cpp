@@ -85,6 +85,18 @@ TEST(Measure, RatesInBothDirections) {
   EXPECT_GT(*rate, 0);
 }
 
+TEST(Measure, QuestionsComeToAnEnd) {
+  auto [left, right] = connected_lines();
+  std::thread asking([&line = left] {
+    const std::vector<std::byte> questions(1000, std::byte{1});
+    EXPECT_TRUE(line.send(questions));
+  });
+  const auto answered = answer_round_trips(right);
+  asking.join();
+  ASSERT_FALSE(answered);
+  EXPECT_EQ(answered.error().kind, ErrorKind::kProtocol);
+}
+
 TEST(Line, FramesSurvive) {
   auto [left, right] = connected_lines();
   ASSERT_TRUE(left.send_frame(bytes_of("a road")));

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/report_codec.hpp"
+#include "wire/check/report/report_codec.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
-#include "wire/check/report.hpp"
+#include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 namespace {
@@ -101,6 +104,24 @@ TEST(ReportCodec, RefusesWhatIsWrong) {
   std::string many = "[";
   for (std::size_t i = 0; i <= kMostElements; ++i) many += "\"\",";
   EXPECT_FALSE(decode_system(bytes_of(begin + "\"from\":" + many + "\"\"]}")));
+}
+
+TEST(ReportCodec, ReportsOfAllSystemsHaveTheNumbersOfTheirBits) {
+  ByteWriter bytes;
+  const std::string report = encode_system(some_system());
+  for (int i = 0; i < 2; ++i) {
+    bytes.put(static_cast<std::uint32_t>(report.size()));
+    bytes.put_bytes(bytes_of(report));
+  }
+  const auto systems = decode_systems(0b101, 3, bytes.bytes());
+  ASSERT_TRUE(systems) << systems.error().text;
+  ASSERT_EQ(systems->size(), 2U);
+  EXPECT_EQ(systems->at(0).system, 0);
+  EXPECT_EQ(systems->at(1).system, 2);
+  EXPECT_THAT(decode_systems(0b101, 2, bytes.bytes()).error().text,
+              testing::HasSubstr("system 2, of 2 systems"));
+  EXPECT_THAT(decode_systems(0b111, 3, bytes.bytes()).error().text,
+              testing::HasSubstr("the report of system 2 is cut"));
 }
 
 TEST(ReportCodec, RefusesRoadsOfNobody) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +22,10 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::array kVariables = {
-    "IMPISHIM_HOST_ADDRESS", "IMPISHIM_LISTEN_ADDRESS", "IMPISHIM_PORT",      "IMPISHIM_HOST_PROCS",
-    "IMPISHIM_MAX_CHANNELS", "IMPISHIM_LANES",          "IMPISHIM_RECONNECT", "IMPISHIM_STREAMS",
-    "IMPISHIM_COMPRESSION",  "IMPISHIM_HEARTBEAT",      "IMPISHIM_CONGESTION"};
+    "IMPISHIM_HOST_ADDRESS", "IMPISHIM_LISTEN_ADDRESS", "IMPISHIM_PORT",
+    "IMPISHIM_HOST_PROCS",   "IMPISHIM_MAX_CHANNELS",   "IMPISHIM_LANES",
+    "IMPISHIM_RECONNECT",    "IMPISHIM_STREAMS",        "IMPISHIM_COMPRESSION",
+    "IMPISHIM_HEARTBEAT",    "IMPISHIM_CONGESTION",     "IMPISHIM_KERNEL_TLS"};
 constexpr const char* kServer = "127.0.0.1:5000";
 
 class JoinSettingsOf : public testing::Test {
@@ -53,6 +55,7 @@ TEST_F(JoinSettingsOf, VariablesOfAJob) {
   setenv("IMPISHIM_RECONNECT", "30", 1);
   setenv("IMPISHIM_STREAMS", "auto", 1);
   setenv("IMPISHIM_HEARTBEAT", "7", 1);
+  setenv("IMPISHIM_KERNEL_TLS", "on", 1);
   const auto settings = JoinSettings::from_environment();
   ASSERT_TRUE(settings) << settings.error().text;
   EXPECT_EQ(settings->size.host_procs, 4);
@@ -61,6 +64,7 @@ TEST_F(JoinSettingsOf, VariablesOfAJob) {
   EXPECT_EQ(settings->size.reconnect, 30);
   EXPECT_EQ(settings->size.streams, wire::kStreamsAuto);
   EXPECT_EQ(settings->tcp.heartbeat.interval.count(), 7);
+  EXPECT_TRUE(settings->tcp.kernel_tls);
 }
 
 TEST_F(JoinSettingsOf, WrongVariablesAreNamed) {
@@ -74,6 +78,11 @@ TEST_F(JoinSettingsOf, WrongVariablesAreNamed) {
            {"IMPISHIM_COMPRESSION", "lz4"},
            {"IMPISHIM_HEARTBEAT", "0"},
            {"IMPISHIM_CONGESTION", "nonesuch"},
+           {"IMPISHIM_KERNEL_TLS", "yes"},
+           // MPI_Init takes an empty text for a wrong one as well.
+           {"IMPISHIM_HOST_PROCS", ""},
+           {"IMPISHIM_STREAMS", ""},
+           {"IMPISHIM_COMPRESSION", ""},
            {"IMPISHIM_LISTEN_ADDRESS", "127.0.0.1"},
        }) {
     setenv(name.c_str(), value.c_str(), 1);
@@ -85,12 +94,17 @@ TEST_F(JoinSettingsOf, WrongVariablesAreNamed) {
   }
 }
 
-TEST_F(JoinSettingsOf, SeveralStreamsNeedReconnection) {
-  setenv("IMPISHIM_STREAMS", "4", 1);
+TEST_F(JoinSettingsOf, SeveralStreamsAndKernelTlsNeedReconnection) {
   setenv("IMPISHIM_RECONNECT", "0", 1);
-  const auto settings = JoinSettings::from_environment();
-  ASSERT_FALSE(settings);
-  EXPECT_THAT(settings.error().text, HasSubstr("IMPISHIM_RECONNECT must not be 0"));
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"IMPISHIM_STREAMS", "4"}, {"IMPISHIM_KERNEL_TLS", "on"}}) {
+    setenv(name.c_str(), value.c_str(), 1);
+    const auto settings = JoinSettings::from_environment();
+    unsetenv(name.c_str());
+    ASSERT_FALSE(settings) << name;
+    EXPECT_THAT(settings.error().text, HasSubstr(name));
+    EXPECT_THAT(settings.error().text, HasSubstr("IMPISHIM_RECONNECT must not be 0"));
+  }
 }
 
 TEST_F(JoinSettingsOf, ATranslatorHasOneAddress) {
@@ -111,10 +125,13 @@ TEST_F(JoinSettingsOf, FreePortsAreCounted) {
   JoinSettings settings;
   const auto place = find_place(settings, kServer);
   ASSERT_TRUE(place) << place.error().text;
-  const auto taken = wire::HostListener::open(place->listening);
-  ASSERT_TRUE(taken) << taken.error().text;
-  settings.ports = wire::PortRange::only(taken->port());
   EXPECT_EQ(count_free_ports(settings, *place), 0);
+  auto taken = std::make_optional(wire::HostListener::open(place->listening));
+  ASSERT_TRUE(*taken) << taken->error().text;
+  settings.ports = wire::PortRange::only((*taken)->port());
+  EXPECT_EQ(count_free_ports(settings, *place), 0);
+  taken.reset();
+  EXPECT_EQ(count_free_ports(settings, *place), 1);
 }
 
 }  // namespace

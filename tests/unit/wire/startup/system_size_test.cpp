@@ -35,16 +35,21 @@ Bytes size_bytes(std::int32_t procs, std::int32_t host_procs, std::int32_t chann
                   gateways);
 }
 
+/// Lets a client of 3 in, without a key. `ours`: as our own server does.
+void admit(Peer& peer, bool ours) {
+  static_cast<void>(peer.receive(12));
+  peer.send(bytes_of(kAuthNone, 0));
+  static_cast<void>(peer.receive(20));
+  if (ours) peer.send(command(StartupCommand::kHello));
+  peer.send(impi(3));
+}
+
 /// exchange_sizes() as client 1 of 3, against a server that answers like this. `sent` becomes what
 /// the client has sent.
 Result<std::vector<SystemSize>> sizes_from(const Bytes& answer, bool ours = true,
                                            Bytes* sent = nullptr) {
   ScriptedServer server([&](Peer& peer) {
-    static_cast<void>(peer.receive(12));
-    peer.send(bytes_of(kAuthNone, 0));
-    static_cast<void>(peer.receive(20));
-    if (ours) peer.send(command(StartupCommand::kHello));
-    peer.send(impi(3));
+    admit(peer, ours);
     const Bytes asked = peer.receive(ours ? 48 : 0);
     if (sent != nullptr) *sent = asked;
     peer.send(answer);
@@ -115,11 +120,7 @@ TEST(SystemSizes, ForeignClientsDoNotDelayOthers) {
 /// exchange_label() as client 1 of 3, against a server that answers like this.
 Result<CollectedLabel> label_from(const Bytes& answer, bool ours = true) {
   ScriptedServer server([&](Peer& peer) {
-    static_cast<void>(peer.receive(12));
-    peer.send(bytes_of(kAuthNone, 0));
-    static_cast<void>(peer.receive(20));
-    if (ours) peer.send(command(StartupCommand::kHello));
-    peer.send(impi(3));
+    admit(peer, ours);
     static_cast<void>(peer.receive(ours ? 16 : 0));
     peer.send(answer);
     peer.end_output();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/report_text.hpp"
+#include "wire/check/report/report_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "wire/check/diagnosis.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/diagnosis.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 namespace {
@@ -85,12 +85,6 @@ void add_system(const SystemReport& it, const Report& report, Text& out) {
   out.item("buffers", "rmem_max {}, wmem_max {}, tcp_rmem {}, tcp_wmem {}; {}",
            size_text(limits.receive_buffer), size_text(limits.send_buffer),
            size_text(limits.receive_window), size_text(limits.send_window), limits.congestion);
-}
-
-const Road* find_road(const Report& report, std::int64_t from, std::int64_t to) {
-  const auto found = std::ranges::find_if(
-      report.roads, [&](const Road& each) { return each.from == from && each.to == to; });
-  return found == report.roads.end() ? nullptr : &*found;
 }
 
 /// Returns which of two systems can connect.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/diagnosis.hpp"
+#include "wire/check/report/diagnosis.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 #include "wire/topology/host_size.hpp"
 
 namespace impishim::check {
@@ -61,11 +61,6 @@ class Diagnosis {
   [[nodiscard]] const SystemReport* find(std::int64_t system) const {
     const auto found = std::ranges::find(report_.systems, system, &SystemReport::system);
     return found == report_.systems.end() ? nullptr : &*found;
-  }
-  [[nodiscard]] const Road* find_road(std::int64_t from, std::int64_t to) const {
-    const auto found = std::ranges::find_if(
-        report_.roads, [&](const Road& each) { return each.from == from && each.to == to; });
-    return found == report_.roads.end() ? nullptr : &*found;
   }
 
   void missing_systems() {
@@ -227,25 +222,27 @@ class Diagnosis {
     const SystemReport* from = find(it.from);
     const SystemReport* to = find(it.to);
     if (from == nullptr || to == nullptr || it.round_trip_us < kLongRoad) return;
+    constexpr double kLongestRoad = 60e6;  // another system may tell anything
+    const double round_trip_us = std::min(it.round_trip_us, kLongestRoad);
     // The kernel uses about half of a receive buffer for its own purposes.
     const std::int64_t bytes = std::min(from->limits.send_window, to->limits.receive_window / 2);
-    const double rate = static_cast<double>(bytes) / it.round_trip_us * 1e6;
+    const double rate = static_cast<double>(bytes) / round_trip_us * 1e6;
     if (bytes <= 0 || rate >= kWanted) return;
-    warns({it.from, it.to},
-          fmt::format("windows of {} KiB allow {:.0f} Mbit/s from system {} to system {} over one "
-                      "connection, at a round trip of {:.1f} ms",
-                      bytes >> 10, rate * 8 / 1e6, it.from, it.to, it.round_trip_us / 1e3),
-          fmt::format("raise the last number of net.ipv4.tcp_wmem in system {} and of "
-                      "net.ipv4.tcp_rmem in system {} to {}, or set IMPISHIM_STREAMS=4 in all "
-                      "systems",
-                      it.from, it.to,
-                      2 * static_cast<std::int64_t>(kWanted * it.round_trip_us / 1e6)));
+    warns(
+        {it.from, it.to},
+        fmt::format("windows of {} KiB allow {:.0f} Mbit/s from system {} to system {} over one "
+                    "connection, at a round trip of {:.1f} ms",
+                    bytes >> 10, rate * 8 / 1e6, it.from, it.to, round_trip_us / 1e3),
+        fmt::format("raise the last number of net.ipv4.tcp_wmem in system {} and of "
+                    "net.ipv4.tcp_rmem in system {} to {}, or set IMPISHIM_STREAMS=4 in all "
+                    "systems",
+                    it.from, it.to, 2 * static_cast<std::int64_t>(kWanted * round_trip_us / 1e6)));
   }
 
   /// Looks at both directions between two systems together.
   void pairs() {
     for (const Road& there : report_.roads) {
-      const Road* back = find_road(there.to, there.from);
+      const Road* back = find_road(report_, there.to, there.from);
       if (back != nullptr && there.from > there.to) continue;
       mtus(there, back);
       connections(there, back);

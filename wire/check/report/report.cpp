@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -10,6 +11,12 @@ namespace impishim::check {
 
 bool passes(const Report& report) {
   return std::ranges::none_of(report.findings, &Finding::breaks);
+}
+
+const Road* find_road(const Report& report, std::int64_t from, std::int64_t to) {
+  const auto found = std::ranges::find_if(
+      report.roads, [&](const Road& each) { return each.from == from && each.to == to; });
+  return found == report.roads.end() ? nullptr : &*found;
 }
 
 void put_breaks_first(std::vector<Finding>& findings) {

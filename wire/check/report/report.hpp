@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -118,6 +117,9 @@ struct Report {
 
 /// Returns true if a job can run.
 [[nodiscard]] bool passes(const Report& report);
+
+/// Returns the road from one system to another one; null if it was not measured.
+[[nodiscard]] const Road* find_road(const Report& report, std::int64_t from, std::int64_t to);
 
 /// Moves the findings that break a job before the others; otherwise they keep their order.
 void put_breaks_first(std::vector<Finding>& findings);

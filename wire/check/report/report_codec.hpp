@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 
@@ -26,6 +27,13 @@ inline constexpr int kReportFormat = 1;
 /// skipped, and fields that are missing have their default, so that systems of other versions can
 /// be named; `system`, `version` and `protocol` must be there. Fails with kProtocol.
 [[nodiscard]] Result<SystemReport> decode_system(std::span<const std::byte> bytes);
+
+/// Decodes the reports of all systems as the server has put them together: in the order of their
+/// numbers, length:Uint4 and so many bytes for each bit of `mask`. A report counts as that of the
+/// system whose bit it has. Fails with kProtocol, also if a bit is not one of `count` systems.
+[[nodiscard]] Result<std::vector<SystemReport>> decode_systems(std::uint32_t mask,
+                                                               std::int64_t count,
+                                                               std::span<const std::byte> bytes);
 
 [[nodiscard]] std::string encode_roads(const std::vector<Road>& roads);
 /// The same for the roads that begin at another system.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "wire/check/report.hpp"
+#include "wire/check/report/report.hpp"
 
 namespace impishim::check {
 
