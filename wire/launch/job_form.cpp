@@ -21,12 +21,12 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/quiet_thread.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/launch/batch_start.hpp"
@@ -39,6 +39,7 @@
 #include "wire/launch/name_server.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/shell_words.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/key_file.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/plan/scratch_folder.hpp"
@@ -100,25 +101,16 @@ int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names,
                   served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
 }
 
-/// Writes all of `text`. Returns false if its reader is gone.
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const auto written = write(descriptor, text.data(), text.size());
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 /// Gives a system on another machine its description, and then, if it is the first one, all of this
 /// program's standard input. Works in a thread, because each side may wait for the other. The
 /// thread lives as long as this process.
 void feed(Descriptor to, std::string text, bool standard_input) {
-  std::thread([to = std::move(to), text = std::move(text), standard_input] {
-    if (!write_all(to.get(), text) || !standard_input) return;
+  // A reader that has gone is no error here: the supervisor sees the end of its process.
+  quiet_thread("input", [to = std::move(to), text = std::move(text), standard_input] {
+    if (write_all(to.get(), text) != 0 || !standard_input) return;
     std::array<char, 65536> buffer{};
-    for (ssize_t size = 0; (size = read(STDIN_FILENO, buffer.data(), buffer.size())) > 0;) {
-      if (!write_all(to.get(), {buffer.data(), static_cast<std::size_t>(size)})) return;
+    while (const std::size_t size = read_some(STDIN_FILENO, buffer.data(), buffer.size())) {
+      if (write_all(to.get(), {buffer.data(), size}) != 0) return;
     }
   }).detach();
 }

@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -23,6 +21,7 @@
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
 #include "wire/launch/options/shell_words.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 
 namespace impishim::launch {
@@ -44,18 +43,6 @@ constexpr std::array<std::string_view, 18> kOfThisMachine = {
 Error damaged(std::string_view why) {
   return Error{ErrorKind::kProtocol,
                fmt::format("-remote-start is for impirun's own use, by -file: {}", why)};
-}
-
-/// Reads exactly `size` bytes. Returns false at the end of the input.
-bool read_exactly(int descriptor, char* data, std::size_t size) {
-  while (size > 0) {
-    const auto got = read(descriptor, data, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    data += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
 }
 
 std::vector<std::string> split_records(std::string_view bytes) {
