@@ -413,6 +413,9 @@ int Supervisor::wait_for_all() {
   // The remaining processes below impirun have lost their launcher.
   kill_descendants();
   while (waitpid(-1, nullptr, 0) > 0) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    kill_descendants();  // one may have started another before it was killed
   }
   pass_on_output();
   output_.flush();
