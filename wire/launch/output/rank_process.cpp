@@ -36,13 +36,14 @@ Result<void> write_to_file(const std::string& pattern, const RankOutputRequest& 
   if (pattern.empty()) return {};
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  const std::string name = expand_output_pattern(pattern, request, native_rank(), host.data());
+  const auto name = expand_output_pattern(pattern, request, native_rank(), host.data());
+  if (!name) return name.error();
   // Open MPI closes the standard input of a process that has closed both of its outputs.
   if (fcntl(target, F_DUPFD, kOutOfTheWay) < 0) return call_failed("keep an output open");
   constexpr mode_t kAll = 0666;  // the user's umask decides
   const Descriptor file(
-      ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, kAll));
-  if (!file.valid() || dup2(file.get(), target) < 0) return call_failed("write " + name);
+      ::open(name->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, kAll));
+  if (!file.valid() || dup2(file.get(), target) < 0) return call_failed("write " + *name);
   return {};
 }
 
