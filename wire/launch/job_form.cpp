@@ -236,12 +236,10 @@ class WholeJob {
   }
 
   Result<Start> plan_here(const JobSystem& system, int client, int first_rank) {
-    if (line_.checks)
-      return Start{
-          "system " + system.name, plan_check(line_, system, client, server_->address()), {}};
-    auto plan =
-        plan_system({line_, system.section, server_->address(), client, first_rank, *key_files_,
-                     scratch_, [this] { return supervisor_.rank_output(scratch_); }});
+    auto plan = line_.checks ? plan_check(line_, system, client, server_->address())
+                             : plan_system({line_, system.section, server_->address(), client,
+                                            first_rank, *key_files_, scratch_,
+                                            [this] { return supervisor_.rank_output(scratch_); }});
     if (!plan) return plan.error();
     return Start{"system " + system.name, std::move(*plan), {}};
   }
