@@ -257,6 +257,19 @@ class LocalTest(Case):
     def test_termination_ends_everything(self):
         self.expect(self.ended_by(signal.SIGTERM), 128 + signal.SIGTERM)
 
+    def test_signals_that_the_caller_ignores(self):
+        """nohup(1) ignores SIGHUP; the children's ends are seen even if SIGCHLD is ignored."""
+        run = self.resources.enter_context(
+            Run(
+                *["sh", "-c", """trap '' HUP CHLD; exec "$0" "$@" """, ARGUMENTS.impirun],
+                *sections((1, "wait"), (1, "wait")),
+            )
+        )
+        run.await_times("out", "ready", 2)
+        run.process.send_signal(signal.SIGHUP)
+        run.process.send_signal(signal.SIGTERM)
+        self.expect(run, 128 + signal.SIGTERM)
+
     def test_interrupt_before_all_have_joined(self):
         """`sleep` stands for a program that is long before its MPI_Init."""
         run = self.start("-v", "-mpi", MPI, *sections((1, "hello")), ":", "-np", 1, "sleep", 1000)

@@ -2,7 +2,6 @@
 #include "wire/launch/batch_process.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +15,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -27,6 +25,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/output/process.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -34,26 +33,13 @@ namespace {
 /// More than any batch system prints before the job's number.
 constexpr std::size_t kMostText = 65536;
 
-Error failed(const std::string& what) {
-  return Error{ErrorKind::kSystem, fmt::format("cannot {}: {}", what, std::strerror(errno))};
-}
-
-sigset_t watched_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  return set;
-}
+sigset_t watched_signals() { return signals_among({SIGCHLD, SIGINT, SIGTERM, SIGHUP}); }
 
 /// Starts a command. Its standard output goes to `out`, if that is valid.
 Result<pid_t> start(const std::vector<std::string>& command, const Descriptor& out) {
-  std::vector<char*> words;
-  for (const std::string& word : command)
-    words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
-  words.push_back(nullptr);
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) return failed("start " + command.front());
+  if (child < 0) return call_failed("start " + command.front());
   if (child > 0) return child;
   // A signal for this process's group is for this process alone, which then cancels the job.
   setpgid(0, 0);
@@ -61,10 +47,7 @@ Result<pid_t> start(const std::vector<std::string>& command, const Descriptor& o
   const sigset_t set = watched_signals();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
   if (out.valid()) dup2(out.get(), STDOUT_FILENO);
-  if (getppid() == parent) {
-    execvp(words[0], words.data());
-    dprintf(STDERR_FILENO, "impirun: cannot run %s: %s\n", words[0], std::strerror(errno));
-  }
+  if (getppid() == parent) dprintf(STDERR_FILENO, "impirun: %s\n", execute(command).text.c_str());
   _exit(127);
 }
 
@@ -74,12 +57,10 @@ class BatchJob {
   explicit BatchJob(std::string cancel) : cancel_(std::move(cancel)) {}
 
   Result<int> run(const std::vector<std::string>& submit) {
-    const sigset_t set = watched_signals();
-    sigprocmask(SIG_BLOCK, &set, nullptr);
-    signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    signals_ = watch_signals(watched_signals());
     std::array<int, 2> ends{-1, -1};
     if (!signals_.valid() || pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
-      return failed("make a pipe");
+      return call_failed("make a pipe");
     printed_ = Descriptor(ends[0]);
     {
       const Descriptor writer(ends[1]);
@@ -100,7 +81,7 @@ class BatchJob {
   /// Waits for an event and handles it.
   Result<void> step() {
     std::array<pollfd, 2> polled{{{signals_.get(), POLLIN, 0}, {printed_.get(), POLLIN, 0}}};
-    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return failed("poll");
+    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return call_failed("poll");
     if (polled[1].revents != 0) read_number();
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {

@@ -19,6 +19,7 @@
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
 #include "wire/launch/options/shell_words.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/plan/program.hpp"
 #include "wire/launch/remote_start.hpp"
@@ -109,16 +110,13 @@ Result<LaunchPlan> plan_batch(const LaunchRequest& request, const Words& submit)
   if (!found) return found.error();
   auto cancel = find_program(is_slurm(submit.front()) ? "scancel" : "qdel");
   if (!cancel) return cancel.error();
-  std::error_code error;
-  const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  if (error)
-    return Error{ErrorKind::kSystem,
-                 fmt::format("cannot read /proc/self/exe: {}", error.message())};
-  auto script = write_script(request, own);
+  auto own = own_program();
+  if (!own) return own.error();
+  auto script = write_script(request, *own);
   if (!script) return script.error();
   LaunchPlan plan;
   plan.system = request.client;
-  plan.words = {own.string(), kBatchOption, *cancel, *found};
+  plan.words = {*own, kBatchOption, *cancel, *found};
   for (const Words& more :
        {Words(submit.begin() + 1, submit.end()), waiting_words(submit.front(), request.section),
         request.section.launcher_arguments, Words{script->string()}})

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "wire/launch/jobfile/job_file.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/remote_start.hpp"
 #include "wire/launch/supervisor.hpp"
@@ -44,15 +43,16 @@ std::vector<std::string> words_of(const CommandLine& line, const JobSystem& syst
 
 }  // namespace
 
-LaunchPlan plan_check(const CommandLine& line, const JobSystem& system, int client,
-                      const std::string& server) {
+Result<LaunchPlan> plan_check(const CommandLine& line, const JobSystem& system, int client,
+                              const std::string& server) {
+  auto own = own_program();
+  if (!own) return own.error();
   LaunchPlan plan;
   plan.system = client;
   plan.prints_itself = true;
   plan.words = {"env"};
   for (std::string& each : variables_of(line, system)) plan.words.push_back(std::move(each));
-  std::error_code error;
-  plan.words.push_back(std::filesystem::read_symlink("/proc/self/exe", error));
+  plan.words.push_back(*own);
   for (std::string& each : words_of(line, system, client, server))
     plan.words.push_back(std::move(each));
   return plan;

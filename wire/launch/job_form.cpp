@@ -15,66 +15,33 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/quiet_thread.hpp"
 #include "wire/base/result.hpp"
-#include "wire/base/variable.hpp"
 #include "wire/launch/batch_start.hpp"
 #include "wire/launch/check_form.hpp"
 #include "wire/launch/forms.hpp"
-#include "wire/launch/job_key.hpp"
+#include "wire/launch/job_server.hpp"
 #include "wire/launch/jobfile/job_file.hpp"
 #include "wire/launch/join_progress.hpp"
-#include "wire/launch/metrics_form.hpp"
-#include "wire/launch/name_server.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/shell_words.hpp"
-#include "wire/launch/plan/key_file.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/plan/scratch_folder.hpp"
 #include "wire/launch/remote_start.hpp"
 #include "wire/launch/supervisor.hpp"
-#include "wire/port/open_port.hpp"
-#include "wire/server/rendezvous.hpp"
-#include "wire/startup/authentication.hpp"
 #include "wire/topology/host_size.hpp"
-#include "wire/watch/metrics_service.hpp"
 
 namespace impishim::launch {
 namespace {
-
-/// Tells the server's process which systems have ended. The server's process tells which lost
-/// systems do not end the others.
-class EndedSystems {
- public:
-  EndedSystems() {
-    std::array<int, 2> ends{-1, -1};
-    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) return;
-    to_server_ = Descriptor(ends[0]);
-    server_ = Descriptor(ends[1]);
-  }
-  [[nodiscard]] int for_server() const { return server_.get(); }
-  [[nodiscard]] int from_server() const { return to_server_.get(); }
-  void add(std::uint8_t system) const {
-    // A server that has ended does not need the report, so a failure is ignored.
-    [[maybe_unused]] const auto sent =
-        send(to_server_.get(), &system, sizeof(system), MSG_NOSIGNAL);
-  }
-
- private:
-  Descriptor to_server_;
-  Descriptor server_;
-};
 
 /// What starts one system.
 struct Start {
@@ -85,40 +52,16 @@ struct Start {
   std::string input;
 };
 
-/// Runs in a process of its own: the rendezvous, and the names that the systems publish.
-int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names,
-              wire::MetricsService* metrics, const wire::AuthenticationMethods& methods) {
-  serve_in_background(std::move(names));
-  if (metrics != nullptr) {
-    auto started = metrics->start(server.address(), methods);
-    if (!started) return complain(started.error(), kServerStatus);
-  }
-  auto served = server.serve();
-  if (served) return 0;
-  if (served.error().kind == ErrorKind::kLost) return kLossStatus;  // it has told of the loss
-  return complain(served.error(),
-                  served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
-}
-
-/// Writes all of `text`. Returns false if its reader is gone.
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const auto written = write(descriptor, text.data(), text.size());
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 /// Gives a system on another machine its description, and then, if it is the first one, all of this
 /// program's standard input. Works in a thread, because each side may wait for the other. The
 /// thread lives as long as this process.
 void feed(Descriptor to, std::string text, bool standard_input) {
-  std::thread([to = std::move(to), text = std::move(text), standard_input] {
-    if (!write_all(to.get(), text) || !standard_input) return;
+  // A reader that has gone is no error here: the supervisor sees the end of its process.
+  quiet_thread("input", [to = std::move(to), text = std::move(text), standard_input] {
+    if (write_all(to.get(), text) != 0 || !standard_input) return;
     std::array<char, 65536> buffer{};
-    for (ssize_t size = 0; (size = read(STDIN_FILENO, buffer.data(), buffer.size())) > 0;) {
-      if (!write_all(to.get(), {buffer.data(), static_cast<std::size_t>(size)})) return;
+    while (const std::size_t size = read_some(STDIN_FILENO, buffer.data(), buffer.size())) {
+      if (write_all(to.get(), {buffer.data(), size}) != 0) return;
     }
   }).detach();
 }
@@ -131,9 +74,8 @@ class WholeJob {
   /// Returns the exit status.
   int run() {
     if (!line_.dry_run) {
-      auto metrics = open_metrics_of_own_job();
+      auto metrics = server_.open_metrics();
       if (!metrics) return complain(metrics.error(), kUsageStatus);
-      metrics_ = std::move(*metrics);
     }
     const Result<void> prepared = prepare();
     if (!prepared)
@@ -146,10 +88,10 @@ class WholeJob {
     if (!told) return complain(told.error(), kFailureStatus);
     supervisor_.on_end([this](const std::string& name) {
       for (std::size_t i = 0; i < starts_.size(); ++i) {
-        if (name == starts_[i].name) ended_.add(static_cast<std::uint8_t>(i));
+        if (name == starts_[i].name) server_.tell_ended(static_cast<std::uint8_t>(i));
       }
     });
-    supervisor_.watch_losses(ended_.from_server());
+    supervisor_.watch_losses(server_.losses());
     auto started = start();
     return started ? supervisor_.wait_for_all() : complain(started.error(), kFailureStatus);
   }
@@ -158,63 +100,12 @@ class WholeJob {
   [[nodiscard]] bool from_file() const { return line_.mode == CommandLine::Mode::kJobFile; }
 
   Result<void> prepare() {
-    auto opened = open_server();
+    auto opened = server_.open(line_, job_);
     if (!opened) return opened;
     share_with_processors();
-    if (!job_.leaves_this_machine() && !line_.checks) {
-      auto names = open_own_name_server();
-      if (!names) return names.error();
-      name_server_ = std::move(*names);
-    }
     if (line_.label) supervisor_.label_output();
     if (line_.timeout_s != 0) supervisor_.limit_time(line_.timeout_s);
     return plan();
-  }
-
-  /// Opens the rendezvous server. A job that leaves this machine gets a secret, which only it
-  /// knows.
-  Result<void> open_server() {
-    wire::RendezvousOptions options;
-    options.clients = static_cast<std::int32_t>(job_.systems.size());
-    options.this_machine = !job_.leaves_this_machine();
-    options.verbose = line_.verbose && !from_file();
-    options.quiet = line_.quiet || from_file();
-    if (!options.this_machine) {
-      const char* own = secure_getenv("IMPISHIM_HOST_ADDRESS");
-      options.address = !job_.server_address.empty() || own == nullptr ? job_.server_address : own;
-      options.port = static_cast<std::uint16_t>(job_.server_port);
-      options.relays = job_.relay;
-      for (const char* name : {"IMPISHIM_SECRET_FILE", "IMPISHIM_CERTIFICATE",
-                               "IMPISHIM_PRIVATE_KEY", "IMPISHIM_AUTHORITY"})
-        unsetenv(name);
-      auto secret = random_secret();
-      if (!secret) return secret.error();
-      setenv("IMPISHIM_SECRET", secret->c_str(), 1);
-    }
-    auto methods = private_key();
-    if (!methods) return methods.error();
-    methods_ = *methods;
-    options.methods = methods_;
-    auto reconnect =
-        read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, options.reconnect);
-    if (!reconnect) return reconnect;
-    options.ended_clients = ended_.for_server();
-    if (from_file()) {
-      std::array<int, 2> ends{-1, -1};
-      if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
-        return Error{ErrorKind::kSystem, "cannot make a pair of sockets"};
-      joined_ = Descriptor(ends[0]);
-      joined_writer_ = Descriptor(ends[1]);
-      options.joined_clients = joined_writer_.get();
-    }
-    auto opened = wire::Rendezvous::open(options);
-    if (!opened) return opened.error();
-    server_.emplace(std::move(*opened));
-    std::error_code error;
-    key_files_.emplace(std::to_string(methods->key_value),
-                       options.this_machine ? std::filesystem::temp_directory_path(error)
-                                            : KeyFile::shared_folder());
-    return {};
   }
 
   void share_with_processors() const {
@@ -244,12 +135,10 @@ class WholeJob {
   }
 
   Result<Start> plan_here(const JobSystem& system, int client, int first_rank) {
-    if (line_.checks)
-      return Start{
-          "system " + system.name, plan_check(line_, system, client, server_->address()), {}};
-    auto plan =
-        plan_system({line_, system.section, server_->address(), client, first_rank, *key_files_,
-                     scratch_, [this] { return supervisor_.rank_output(scratch_); }});
+    auto plan = line_.checks ? plan_check(line_, system, client, server_.address())
+                             : plan_system({line_, system.section, server_.address(), client,
+                                            first_rank, server_.key_files(), scratch_,
+                                            [this] { return supervisor_.rank_output(scratch_); }});
     if (!plan) return plan.error();
     return Start{"system " + system.name, std::move(*plan), {}};
   }
@@ -258,7 +147,7 @@ class WholeJob {
     Start start;
     start.name = "system " + system.name;
     start.plan.system = client;
-    const std::string& own = server_->address();
+    const std::string& own = server_.address();
     const std::string port = own.substr(own.rfind(':') + 1);
     start.plan.words = remote_command(system, system.tunnel ? std::atoi(port.c_str()) : 0);
     start.input =
@@ -286,7 +175,7 @@ class WholeJob {
     if (starts_[system].input.empty()) return here;
     const auto there =
         told_there(job_.systems[system], static_cast<int>(system), 0,
-                   job_.systems[system].tunnel ? "127.0.0.1:PORT" : server_->address());
+                   job_.systems[system].tunnel ? "127.0.0.1:PORT" : server_.address());
     return fmt::format("{}   # there: impirun {}", here, shell_command(there.words));
   }
 
@@ -295,16 +184,16 @@ class WholeJob {
   Result<void> tell_how_to_watch() {
     const char* monitor = secure_getenv("IMPISHIM_MONITOR");
     if (monitor == nullptr || std::strcmp(monitor, "on") != 0) return {};
-    auto key = key_files_->key.path();
+    auto key = server_.key_files().key.path();
     if (!key) return key.error();
     std::string secret;
     if (job_.leaves_this_machine()) {
-      auto path = key_files_->secret.path();
+      auto path = server_.key_files().secret.path();
       if (!path) return path.error();
       secret = fmt::format("IMPISHIM_SECRET_FILE={} ", path->string());
     }
     std::fprintf(stderr, "impirun: IMPI_AUTH_KEY_FILE=%s %simpirun -why %s\n", key->c_str(),
-                 secret.c_str(), server_->address().c_str());
+                 secret.c_str(), server_.address().c_str());
     return {};
   }
 
@@ -314,14 +203,7 @@ class WholeJob {
   }
 
   Result<void> start() {
-    auto started = supervisor_.start("the rendezvous server", [this] {
-      return serve_job(*server_, name_server_, metrics_.get(), methods_);
-    });
-    // Only the server's process may listen. When it has ended, late clients are then refused and do
-    // not wait for an answer.
-    server_.reset();
-    metrics_.reset();
-    name_server_.reset();
+    auto started = server_.start(supervisor_);
     if (from_file() && !line_.quiet) watch_progress();
     for (std::size_t i = 0; i < starts_.size() && started; ++i) {
       started = starts_[i].input.empty()
@@ -362,9 +244,9 @@ class WholeJob {
     }
     using Clock = JoinProgress::Clock;
     progress_.emplace(std::move(systems), line_.verbose, Clock::now());
-    supervisor_.watch(joined_.get(), POLLIN, [this] {
+    supervisor_.watch(server_.joined(), POLLIN, [this] {
       std::uint32_t mask = 0;
-      while (recv(joined_.get(), &mask, sizeof(mask), 0) == sizeof(mask))
+      while (recv(server_.joined(), &mask, sizeof(mask), 0) == sizeof(mask))
         tell(progress_->joined(mask, Clock::now()));
       return true;
     });
@@ -380,15 +262,8 @@ class WholeJob {
 
   const CommandLine& line_;
   const JobFile& job_;
-  const EndedSystems ended_;
-  Descriptor joined_;
-  Descriptor joined_writer_;
-  std::unique_ptr<wire::MetricsService> metrics_;
-  wire::AuthenticationMethods methods_;
-  std::optional<wire::Rendezvous> server_;
-  std::shared_ptr<wire::OpenPort> name_server_;
+  JobServer server_;
   ScratchFolder scratch_;
-  std::optional<KeyFiles> key_files_;
   Supervisor supervisor_;
   std::vector<Start> starts_;
   std::optional<JoinProgress> progress_;

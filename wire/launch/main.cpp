@@ -2,6 +2,7 @@
 // impirun: the rendezvous server, a system, or a whole job (IMPI 2.2).
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <string>
@@ -72,6 +73,8 @@ int main(int argc, char** argv) {
   int nothing = open("/dev/null", O_RDWR);
   while (nothing >= 0 && nothing <= STDERR_FILENO) nothing = dup(nothing);
   if (nothing >= 0) close(nothing);
+  // If the caller ignores SIGCHLD, the kernel forgets children that end.
+  signal(SIGCHLD, SIG_DFL);
   impishim::set_log_name("impirun", fmt::format("impirun-{}", getpid()));
   return impishim::launch::run(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -7,22 +7,21 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "wire/base/result.hpp"
+#include "wire/base/variable.hpp"
 #include "wire/launch/jobfile/job_file.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
 #include "wire/launch/options/shell_words.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 
 namespace impishim::launch {
@@ -46,18 +45,6 @@ Error damaged(std::string_view why) {
                fmt::format("-remote-start is for impirun's own use, by -file: {}", why)};
 }
 
-/// Reads exactly `size` bytes. Returns false at the end of the input.
-bool read_exactly(int descriptor, char* data, std::size_t size) {
-  while (size > 0) {
-    const auto got = read(descriptor, data, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    data += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
 std::vector<std::string> split_records(std::string_view bytes) {
   std::vector<std::string> records;
   while (!bytes.empty()) {
@@ -66,12 +53,6 @@ std::vector<std::string> split_records(std::string_view bytes) {
     bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
   }
   return records;
-}
-
-template <class Number>
-bool parse(std::string_view text, Number& number) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
 /// Appends an option and its value if the value is not empty.
@@ -122,23 +103,24 @@ Result<RemoteStart> RemoteStart::read_from(int descriptor) {
       return damaged("standard input does not begin with a description of the start");
   }
   line.pop_back();
-  std::size_t size = 0;
-  if (line.rfind(kMagic, 0) != 0 || !parse(std::string_view(line).substr(kMagic.size()), size))
+  const auto size = line.rfind(kMagic, 0) == 0
+                        ? parse_number<std::size_t>(line.c_str() + kMagic.size())
+                        : std::nullopt;
+  if (!size)
     return damaged(
         "the description has another form; is impirun of the same version on both machines?");
-  if (size > kLongest) return damaged("the description is too long");
-  std::string body(size, '\0');
-  if (!read_exactly(descriptor, body.data(), size)) return damaged("the description is cut");
+  if (*size > kLongest) return damaged("the description is too long");
+  std::string body(*size, '\0');
+  if (!read_exactly(descriptor, body.data(), body.size())) return damaged("the description is cut");
   const auto records = split_records(body);
-  std::size_t count = 0;
-  int first_rank = 0;
-  if (records.size() < 2 || !parse(std::string_view(records[0]), first_rank) ||
-      first_rank < kRankUnknown || !parse(std::string_view(records[1]), count) ||
-      count > records.size() - 2)
+  if (records.size() < 2) return damaged("the description cannot be read");
+  const auto first_rank = parse_number<int>(records[0].c_str());
+  const auto count = parse_number<std::size_t>(records[1].c_str());
+  if (!first_rank || *first_rank < kRankUnknown || !count || *count > records.size() - 2)
     return damaged("the description cannot be read");
   const auto first = records.begin() + 2;
-  const auto middle = first + static_cast<std::ptrdiff_t>(count);
-  return RemoteStart{{first, middle}, {middle, records.end()}, first_rank};
+  const auto middle = first + static_cast<std::ptrdiff_t>(*count);
+  return RemoteStart{{first, middle}, {middle, records.end()}, *first_rank};
 }
 
 RemoteStart make_remote_start(const CommandLine& line, const JobSystem& system, int client,

@@ -35,6 +35,7 @@
 #include "wire/base/result.hpp"
 #include "wire/launch/output/hydra_exit_codes.hpp"
 #include "wire/launch/output/output_forwarder.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/output/rank_output.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/plan/scratch_folder.hpp"
@@ -50,11 +51,7 @@ constexpr int kGraceMs = 4000;
 constexpr int kTermMs = 4000;
 
 sigset_t watched_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
-    sigaddset(&set, signal);
-  return set;
+  return signals_among({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2});
 }
 
 int exit_status(int wait_status) {
@@ -101,9 +98,7 @@ std::vector<pid_t> descendants_of(pid_t root) {
 }  // namespace
 
 Supervisor::Supervisor() {
-  const sigset_t set = watched_signals();
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  signals_ = watch_signals(watched_signals());
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   signal(SIGPIPE, SIG_IGN);  // the loss of our output's reader is reported as other errors are
 }
@@ -155,10 +150,6 @@ Result<void> Supervisor::start(const std::string& name, const LaunchPlan& plan, 
 Result<void> Supervisor::start_launcher(const std::string& name, const LaunchPlan& plan,
                                         bool keeps_stdin, const Descriptor& input,
                                         OutputForwarder::LineFilter errors) {
-  std::vector<char*> words;
-  for (const std::string& word : plan.words)
-    words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
-  words.push_back(nullptr);
   Child child;
   child.name = name;
   // A background process group may not read from the terminal.
@@ -195,9 +186,7 @@ Result<void> Supervisor::start_launcher(const std::string& name, const LaunchPla
     }
     if (out.valid()) dup2(out.get(), STDOUT_FILENO);
     if (err.valid()) dup2(err.get(), STDERR_FILENO);
-    execvp(words[0], words.data());
-    log(LogArea::kStartup, LogLevel::kError, "cannot run {}: {}", plan.words.front(),
-        std::strerror(errno));
+    log(LogArea::kStartup, LogLevel::kError, "{}", execute(plan.words).text);
   });
 }
 
@@ -424,6 +413,9 @@ int Supervisor::wait_for_all() {
   // The remaining processes below impirun have lost their launcher.
   kill_descendants();
   while (waitpid(-1, nullptr, 0) > 0) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    kill_descendants();  // one may have started another before it was killed
   }
   pass_on_output();
   output_.flush();

@@ -36,8 +36,9 @@ constexpr int kLossStatus = 4;
 constexpr int kTimeoutStatus = 124;
 
 /// Starts and supervises children. While it exists, only it receives SIGCHLD, SIGINT, SIGTERM,
-/// SIGHUP, SIGUSR1 and SIGUSR2. SIGUSR1 and SIGUSR2 are passed on to the launchers. Processes below
-/// impirun that lose their parent become children of impirun, so that none is left behind.
+/// SIGHUP, SIGUSR1 and SIGUSR2, apart from those that the process has ignored. SIGUSR1 and SIGUSR2
+/// are passed on to the launchers. Processes below impirun that lose their parent become children
+/// of impirun, so that none is left behind.
 class Supervisor {
  public:
   Supervisor();

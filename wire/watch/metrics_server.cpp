@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +15,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/variable.hpp"
 #include "wire/channel/accept_rest.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/watch/http_request.hpp"
@@ -56,9 +55,8 @@ Result<MetricsPlace> MetricsPlace::parse(const std::string& text) {
     auto parts = split_address_and_port(text);
     if (parts) return MetricsPlace{parts->first, parts->second};
   } else {
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), place.port);
-    if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && place.port != 0)
-      return place;
+    place.port = parse_number<std::uint16_t>(text.c_str()).value_or(0);
+    if (place.port != 0) return place;
   }
   return Error{ErrorKind::kConfiguration,
                fmt::format("IMPISHIM_METRICS={}: a port from 1 to 65535 is needed, or address:port",

@@ -29,14 +29,13 @@ namespace {
 
 constexpr int kMostProcesses = 1 << 20;
 constexpr int kLongestTimeout = 1 << 20;
-constexpr std::size_t kMostSystems = 32;
 /// A longer file is none that a person has written.
 constexpr std::size_t kLongestFile = std::size_t{1} << 20;
 
 /// Takes the variables of a table. Secrets have a place of their own.
 void read_environment(TomlTable& table, std::vector<Variable>& environment) {
   for (auto& [name, value] : table.variables("environment")) {
-    if (name == "IMPI_AUTH_KEY" || name == "IMPISHIM_SECRET")
+    if (is_secret(name))
       table.fail("environment",
                  fmt::format("{} would be on a command line, which every user can read; impirun "
                              "makes a secret for each job, or set {} in its environment",

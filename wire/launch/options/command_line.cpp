@@ -5,16 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "wire/base/result.hpp"
+#include "wire/base/variable.hpp"
 #include "wire/launch/options/configuration_file.hpp"
 #include "wire/launch/options/option_definitions.hpp"
 #include "wire/launch/options/option_text.hpp"
@@ -129,15 +128,13 @@ Result<void> check_own_launcher(const ParsedOptions& options) {
 Result<void> fill_client(CommandLine& line, const ParsedOptions& options,
                          const std::vector<std::string>& words) {
   line.mode = CommandLine::Mode::kClient;
-  int client = -1;
   const auto& text = options.values.client[0];
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), client);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || client < 0 ||
-      client >= kMostSystems) {
+  const auto client = parse_number<int>(text.c_str());
+  if (!client || *client < 0 || *client >= kMostSystems) {
     return Error{ErrorKind::kConfiguration,
                  fmt::format("-client {}: a client's number from 0 to 31 is needed", text)};
   }
-  line.client = client;
+  line.client = *client;
   line.server = options.values.client[1];
   line.own_launcher = options.program < words.size() && words[options.program] == "--";
   const std::size_t first = options.program + (line.own_launcher ? 1 : 0);

@@ -68,9 +68,6 @@ constexpr const char* kRankOutputOption = "-rank-output";
 /// secret then come from standard input (see remote_start.hpp). It is not an option for users.
 constexpr const char* kRemoteOption = "-remote-start";
 
-/// The largest number of systems: IMPI's client mask has 32 bits.
-constexpr int kMostSystems = 32;
-
 /// Parses the command line. -option and --option are equivalent. Options end at the program's name.
 /// Reads the file of -configfile. Fails with kConfiguration; the text says what is wrong and how to
 /// correct it.

@@ -20,13 +20,8 @@ Result<std::vector<std::string>> read_configuration_file(const std::string& path
   std::string line;
   std::string logical;
   for (int number = 1; std::getline(file, line); ++number) {
-    const bool begins = logical.empty();
-    if (begins &&
-        (line.empty() ||
-         line[line.find_first_not_of(" \t") == std::string::npos ? 0
-                                                                 : line.find_first_not_of(" \t")] ==
-             '#'))
-      continue;
+    const auto first = line.find_first_not_of(" \t");
+    if (logical.empty() && (first == std::string::npos || line[first] == '#')) continue;
     if (!line.empty() && line.back() == '\\') {
       logical += line.substr(0, line.size() - 1) + " ";
       continue;

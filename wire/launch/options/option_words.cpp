@@ -4,12 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,10 +27,9 @@ const CLI::Option* find_option(const CLI::App& app, const std::string& name) {
 /// Returns the value of a variable, or an error if it may not stand on a command line.
 Result<Variable> make_variable(const std::string& option, std::string name,
                                std::optional<std::string> value) {
-  constexpr std::array<std::string_view, 2> kSecrets{"IMPI_AUTH_KEY", "IMPISHIM_SECRET"};
   if (name.empty() || name.find('=') != std::string::npos)
     return configuration(fmt::format("-{} {}: the name of a variable is needed", option, name));
-  if (value && std::find(kSecrets.begin(), kSecrets.end(), name) != kSecrets.end()) {
+  if (value && is_secret(name)) {
     return configuration(
         fmt::format("-{} {}: every user of a machine can read its command lines; set {} in "
                     "impirun's environment, or {}_FILE",

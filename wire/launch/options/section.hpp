@@ -4,15 +4,24 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace impishim::launch {
+
+/// The largest number of systems: IMPI's client mask has 32 bits.
+constexpr int kMostSystems = 32;
 
 /// A variable of the environment for the processes of a system.
 struct Variable {
   std::string name;
   std::optional<std::string> value;  ///< not set: the value that impirun's environment has
 };
+
+/// Returns true for variables whose values are never on a command line; they go by a file.
+[[nodiscard]] inline bool is_secret(std::string_view name) {
+  return name == "IMPI_AUTH_KEY" || name == "IMPISHIM_SECRET";
+}
 
 /// Where a launcher places processes. Empty members leave it to the launcher.
 struct Placement {

@@ -13,8 +13,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/output/process.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -26,22 +28,9 @@ constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
 void OutputForwarder::write_all(int target, std::string_view text) {
   if (target == STDOUT_FILENO && failure_) return;
-  while (!text.empty()) {
-    const auto written = write(target, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {
-      // The process at the other end has made our output non-blocking.
-      pollfd room{target, POLLOUT, 0};
-      poll(&room, 1, -1);
-      continue;
-    }
-    if (written <= 0) {
-      // A failed write to standard error cannot be reported anywhere.
-      if (target == STDOUT_FILENO) failure_ = errno;
-      return;
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  const int failure = launch::write_all(target, text);
+  // A failed write to standard error cannot be reported anywhere.
+  if (failure != 0 && target == STDOUT_FILENO) failure_ = failure;
 }
 
 /// Passes on lines, of which only the last one may be incomplete.

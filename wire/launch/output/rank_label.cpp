@@ -16,16 +16,10 @@
 #include <utility>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/startup/rank_pipe.hpp"
 
 namespace impishim::launch {
-namespace {
-
-/// Descriptors for programs have numbers from here on, so they do not take numbers that programs
-/// expect.
-constexpr int kOutOfTheWay = 100;
-
-}  // namespace
 
 RankLabel::RankLabel(int system, int first_rank, int native, Descriptor told)
     : system_(system),

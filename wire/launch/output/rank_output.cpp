@@ -18,8 +18,10 @@
 #include <optional>
 #include <string>
 #include <vector>
+
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/output/rank_label.hpp"
 #include "wire/launch/output/rank_request.hpp"
 
@@ -27,9 +29,6 @@ namespace impishim::launch {
 namespace {
 
 constexpr std::array<int, 2> kTargets = {STDOUT_FILENO, STDERR_FILENO};
-/// Our descriptors in a program have numbers from here on, so they do not take numbers that the
-/// program expects.
-constexpr int kOutOfTheWay = 100;
 
 /// Who hands over its outputs. Both ends are this program.
 struct Identity {

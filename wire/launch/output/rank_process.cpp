@@ -22,6 +22,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/launch/output/output_forwarder.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/output/rank_label.hpp"
 #include "wire/launch/output/rank_output.hpp"
 #include "wire/launch/output/rank_request.hpp"
@@ -29,38 +30,21 @@
 namespace impishim::launch {
 namespace {
 
-/// Our descriptors in a program have numbers from here on, so they do not take numbers that the
-/// program expects.
-constexpr int kOutOfTheWay = 100;
-
-/// Returns the error of a system call that has just failed.
-Error failed(const std::string& what) {
-  return Error{ErrorKind::kSystem, fmt::format("cannot {}: {}", what, std::strerror(errno))};
-}
-
 /// Replaces one of this process's outputs by a file.
 Result<void> write_to_file(const std::string& pattern, const RankOutputRequest& request,
                            int target) {
   if (pattern.empty()) return {};
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  const std::string name = expand_output_pattern(pattern, request, native_rank(), host.data());
+  const auto name = expand_output_pattern(pattern, request, native_rank(), host.data());
+  if (!name) return name.error();
   // Open MPI closes the standard input of a process that has closed both of its outputs.
-  if (fcntl(target, F_DUPFD, kOutOfTheWay) < 0) return failed("keep an output open");
+  if (fcntl(target, F_DUPFD, kOutOfTheWay) < 0) return call_failed("keep an output open");
   constexpr mode_t kAll = 0666;  // the user's umask decides
   const Descriptor file(
-      ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, kAll));
-  if (!file.valid() || dup2(file.get(), target) < 0) return failed("write " + name);
+      ::open(name->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, kAll));
+  if (!file.valid() || dup2(file.get(), target) < 0) return call_failed("write " + *name);
   return {};
-}
-
-Error execute(const std::vector<std::string>& command) {
-  std::vector<char*> words;
-  for (const std::string& word : command)
-    words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
-  words.push_back(nullptr);
-  execvp(words[0], words.data());
-  return failed("run " + command.front());
 }
 
 /// A program whose lines this process labels.
@@ -71,12 +55,9 @@ class LabelledProgram {
                                            open_rank_pipe())) {}
 
   Result<int> run(const RankOutputRequest& request, const std::vector<std::string>& command) {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
-      sigaddset(&set, signal);
-    sigprocmask(SIG_BLOCK, &set, nullptr);
-    signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    const sigset_t set = signals_among({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2});
+    signals_ = watch_signals(set);
+    if (!signals_.valid()) return call_failed("watch signals");
     const auto prefix = [label = label_] { return label->text(); };
     // A stream that goes to a file has no labels.
     auto out = request.out_pattern.empty() ? output_.open(STDOUT_FILENO, {}, prefix)
@@ -87,7 +68,7 @@ class LabelledProgram {
     if (!err) return err.error();
     const pid_t parent = getpid();
     child_ = fork();
-    if (child_ < 0) return failed("start " + command.front());
+    if (child_ < 0) return call_failed("start " + command.front());
     if (child_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       sigprocmask(SIG_UNBLOCK, &set, nullptr);

@@ -4,30 +4,21 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "wire/base/result.hpp"
+#include "wire/base/variable.hpp"
 
 namespace impishim::launch {
 namespace {
 
 Error configuration(std::string text) { return Error{ErrorKind::kConfiguration, std::move(text)}; }
-
-std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return value;
-}
 
 }  // namespace
 
@@ -62,10 +53,10 @@ Result<RankOutputRequest> RankOutputRequest::parse(const std::vector<std::string
       request.out_pattern = value;
     } else if (name == "err") {
       request.error_pattern = value;
-    } else if (name == "system" && number(value)) {
-      request.system = *number(value);
-    } else if (name == "first" && number(value)) {
-      request.first_rank = *number(value);
+    } else if (const auto number = parse_number<int>(value.c_str()); name == "system" && number) {
+      request.system = *number;
+    } else if (name == "first" && number) {
+      request.first_rank = *number;
     } else {
       break;
     }
@@ -76,7 +67,7 @@ Result<RankOutputRequest> RankOutputRequest::parse(const std::vector<std::string
 int native_rank() {
   for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     const char* text = secure_getenv(name);
-    const auto rank = text == nullptr ? std::nullopt : number(text);
+    const auto rank = text == nullptr ? std::nullopt : parse_number<int>(text);
     if (rank && *rank >= 0) return *rank;
   }
   return -1;
@@ -105,15 +96,23 @@ Result<void> check_output_pattern(std::string_view pattern, bool joined_rank_kno
   return {};
 }
 
-std::string expand_output_pattern(std::string_view pattern, const RankOutputRequest& request,
-                                  int native, std::string_view host) {
+Result<std::string> expand_output_pattern(std::string_view pattern,
+                                          const RankOutputRequest& request, int native,
+                                          std::string_view host) {
   std::string name;
   for (std::size_t at = 0; at < pattern.size(); ++at) {
     if (pattern[at] != '%' || at + 1 == pattern.size()) {
       name += pattern[at];
       continue;
     }
-    switch (pattern[++at]) {
+    const char what = pattern[++at];
+    if (native < 0 && (what == 'r' || what == 'n'))
+      return configuration(fmt::format(
+          "{}: the launcher does not tell its processes their ranks (PMI_RANK, "
+          "OMPI_COMM_WORLD_RANK, PMIX_RANK or SLURM_PROCID), and without them all would write the "
+          "same file; use %h and %s, or the launcher's own option",
+          pattern));
+    switch (what) {
       case 'r':
         name += std::to_string(request.first_rank + native);
         break;

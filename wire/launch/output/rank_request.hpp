@@ -39,9 +39,10 @@ struct RankOutputRequest {
                                                 bool several);
 
 /// Returns the name of the file for the rank `native`: %r is the rank in the joined job, %s the
-/// system, %n the rank there, %h the host, %% a percent sign.
-[[nodiscard]] std::string expand_output_pattern(std::string_view pattern,
-                                                const RankOutputRequest& request, int native,
-                                                std::string_view host);
+/// system, %n the rank there, %h the host, %% a percent sign. Fails with kConfiguration if a rank
+/// is needed and `native` is -1, because several processes would then write one file.
+[[nodiscard]] Result<std::string> expand_output_pattern(std::string_view pattern,
+                                                        const RankOutputRequest& request,
+                                                        int native, std::string_view host);
 
 }  // namespace impishim::launch

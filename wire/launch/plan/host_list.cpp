@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
@@ -14,12 +13,12 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/variable.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -27,11 +26,8 @@ namespace {
 Error configuration(std::string text) { return Error{ErrorKind::kConfiguration, std::move(text)}; }
 
 std::optional<int> positive(std::string_view text) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < 1) return std::nullopt;
-  return value;
+  const auto value = parse_number<int>(std::string(text).c_str());
+  return value && *value >= 1 ? value : std::nullopt;
 }
 
 /// Parses "name" or "name:N". IPv6 addresses have more than one colon, and no count.

@@ -16,6 +16,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/output/process.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -37,12 +38,12 @@ Result<std::filesystem::path> KeyFile::path() {
   }
   std::string name = folder_ / ".impirun-key-XXXXXX";
   const Descriptor file(mkostemp(name.data(), O_CLOEXEC));
-  if (!file.valid() || write(file.get(), content_.data(), content_.size()) !=
-                           static_cast<ssize_t>(content_.size())) {
+  const int failure = file.valid() ? write_all(file.get(), content_) : errno;
+  if (failure != 0) {
     Error failed{
         ErrorKind::kSystem,
         fmt::format("cannot write the key to a file in {}: {}{}", folder_.string(),
-                    std::strerror(errno),
+                    std::strerror(failure),
                     named_by_ == nullptr ? "" : fmt::format(" ({} names another)", named_by_))};
     if (file.valid()) unlink(name.c_str());
     return failed;

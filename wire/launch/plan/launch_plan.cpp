@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "wire/base/result.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
+#include "wire/launch/output/process.hpp"
 #include "wire/launch/output/rank_request.hpp"
 #include "wire/launch/plan/launcher.hpp"
 #include "wire/launch/plan/program.hpp"
@@ -148,12 +148,9 @@ Result<std::vector<std::string>> hand_over_words(const LaunchRequest& request,
     auto fits = check_output_pattern(pattern, request.first_rank >= 0, request.section.procs != 1);
     if (!fits) return fits.error();
   }
-  std::error_code error;
-  const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error)
-    return Error{ErrorKind::kSystem,
-                 fmt::format("cannot read /proc/self/exe: {}", error.message())};
-  words = {own, kRankOutputOption};
+  auto own = own_program();
+  if (!own) return own.error();
+  words = {*own, kRankOutputOption};
   const auto described = wanted.words();
   words.insert(words.end(), described.begin(), described.end());
   return words;

@@ -24,6 +24,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/launch/options/shell_words.hpp"
+#include "wire/launch/output/process.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -173,9 +174,10 @@ Result<std::string> shim_library(const std::string& mpi) {
     return std::string(chosen);
   }
   std::error_code error;
-  const fs::path own = fs::read_symlink("/proc/self/exe", error);
+  auto own = own_program();
+  if (!own) return own;
   const fs::path library =
-      own.parent_path().parent_path() / "lib" / "impishim" / mpi / "libimpishim.so";
+      fs::path(*own).parent_path().parent_path() / "lib" / "impishim" / mpi / "libimpishim.so";
   if (!fs::exists(library, error)) {
     return configuration(
         fmt::format("the program uses {}, but no libimpishim.so is built for it: {} is missing "

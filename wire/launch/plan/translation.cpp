@@ -53,11 +53,6 @@ void append(Words& words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
 
-/// Returns true for variables whose values are never on a command line; they go by a file.
-bool is_secret(std::string_view name) {
-  return name == "IMPI_AUTH_KEY" || name == "IMPISHIM_SECRET";
-}
-
 /// Returns the words for a list of hosts. Slurm knows no number of processes for each host.
 Result<Words> host_words(LauncherKind kind, const std::vector<HostEntry>& hosts) {
   const bool counts = std::any_of(hosts.begin(), hosts.end(),

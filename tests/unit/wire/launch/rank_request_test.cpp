@@ -36,7 +36,10 @@ TEST(RankRequest, Patterns) {
   RankOutputRequest request;
   request.system = 1;
   request.first_rank = 4;
-  EXPECT_EQ(expand_output_pattern("%h/%s.%n.%r.100%%", request, 2, "node"), "node/1.2.6.100%");
+  EXPECT_EQ(*expand_output_pattern("%h/%s.%n.%r.100%%", request, 2, "node"), "node/1.2.6.100%");
+  EXPECT_EQ(*expand_output_pattern("%h/%s", request, -1, "node"), "node/1");
+  EXPECT_THAT(expand_output_pattern("out.%n", request, -1, "node").error().text,
+              HasSubstr("does not tell its processes their ranks"));
   EXPECT_TRUE(check_output_pattern("out.%r", true, true));
   EXPECT_TRUE(check_output_pattern("out.%s", true, false));
   EXPECT_THAT(check_output_pattern("out.%r", false, true).error().text, HasSubstr("use %n"));
