@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "wire/base/result.hpp"
 #include "wire/check/check.hpp"
 #include "wire/check/options.hpp"
 #include "wire/launch/forms.hpp"

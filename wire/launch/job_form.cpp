@@ -38,7 +38,6 @@
 #include "wire/launch/plan/scratch_folder.hpp"
 #include "wire/launch/remote_start.hpp"
 #include "wire/launch/supervisor.hpp"
-#include "wire/topology/host_size.hpp"
 
 namespace impishim::launch {
 namespace {

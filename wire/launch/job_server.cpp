@@ -17,12 +17,15 @@
 #include "wire/base/variable.hpp"
 #include "wire/launch/forms.hpp"
 #include "wire/launch/job_key.hpp"
+#include "wire/launch/jobfile/job_file.hpp"
 #include "wire/launch/metrics_form.hpp"
 #include "wire/launch/name_server.hpp"
+#include "wire/launch/options/command_line.hpp"
 #include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/key_file.hpp"
 #include "wire/launch/supervisor.hpp"
 #include "wire/server/rendezvous.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::launch {
 namespace {
