@@ -167,7 +167,7 @@ Result<void> compress_channels(const JoiningProcess& process,
 /// can be taken up again.
 wire::TcpOptions tcp_options(const JoiningProcess& process) {
   constexpr int kMostUnsent = 1 << 17;
-  wire::TcpOptions options = process.settings.tcp;
+  wire::TcpOptions options = process.settings.joining.tcp;
   const wire::NegotiatedValues& values = process.map.values();
   if (values.streams != 1 || values.compressed) options.most_unsent = kMostUnsent;
   if (!host_resumes(process)) options.kernel_tls = false;

@@ -30,6 +30,7 @@
 #include "wire/packet/packet.hpp"
 #include "wire/relay/relay_hello.hpp"
 #include "wire/server/own_server.hpp"
+#include "wire/settings/join_settings.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/bootstrap.hpp"
 #include "wire/startup/proc_info.hpp"
@@ -45,34 +46,6 @@ namespace {
 
 /// The minimum that every MPI library guarantees (MPI-3.1 8.1.2).
 constexpr int kLeastTagUb = 32767;
-
-/// Returns the address of this process's host if no user has named one.
-Result<wire::HostId> automatic_address(const JobSettings& settings) {
-  if (!settings.server.empty()) return wire::address_towards(settings.server);
-  // Other jobs will connect, so the loopback address is for a machine that has no other.
-  auto address = wire::address_for_others();
-  return address ? address : wire::parse_address("127.0.0.1");
-}
-
-/// Stores the addresses that this process's host announces.
-Result<void> find_addresses(const JobSettings& settings, wire::ProcInfo& info) {
-  if (settings.address.empty()) {
-    auto address = automatic_address(settings);
-    if (!address) return address.error();
-    info.address = *address;
-    return {};
-  }
-  auto own = wire::parse_own_addresses("IMPISHIM_HOST_ADDRESS", settings.address);
-  if (!own) return own.error();
-  info.address = own->front();
-  info.more_addresses.assign(own->begin() + 1, own->end());
-  if (settings.listen_address.empty() || info.more_addresses.empty()) return {};
-  return Error{
-      ErrorKind::kConfiguration,
-      "IMPISHIM_HOST_ADDRESS=" + settings.address +
-          ": with IMPISHIM_LISTEN_ADDRESS it is the address of the translator, and can only "
-          "be one"};
-}
 
 /// Returns the vendor's MPI_TAG_UB. Messages inside this system carry the user's tags through the
 /// vendor.
@@ -205,13 +178,13 @@ Result<HostOpening> describe_host(const JobSettings& settings) {
     if (!inner) return inner.error();
     opening.gateway_address = *inner;
   }
-  auto found = find_addresses(settings, opening.info);
-  if (!found) return found.error();
-  if (!settings.listen_address.empty()) {
-    auto own = wire::parse_own_address("IMPISHIM_LISTEN_ADDRESS", settings.listen_address);
-    if (!own) return own.error();
-    opening.info.inner_address = *own;
-  }
+  auto place = wire::find_place(settings.joining, settings.server);
+  if (!place) return place.error();
+  opening.info.address = place->announced.front();
+  opening.info.more_addresses.assign(place->announced.begin() + 1, place->announced.end());
+  if (!settings.joining.listen_address.empty())
+    opening.info.inner_address = place->listening.front();
+  opening.listening = std::move(place->listening);
   auto fabrics = wire::usable_providers(settings.fabric);
   if (!fabrics) return fabrics.error();
   opening.info.fabrics = std::move(*fabrics);
@@ -235,15 +208,10 @@ Result<JobEntry> enter_job(const JobSettings& settings, const SystemPlan& plan, 
   Result<JobEntry> entered = JobEntry{};
   std::vector<std::byte> host_procs;
   if (plan.rank == plan.speaker) {
-    const wire::SystemSize size{.client = settings.client,
-                                .procs = static_cast<std::int32_t>(plan.places.size()),
-                                .host_procs = settings.host_procs,
-                                .max_channels = settings.max_channels,
-                                .lanes = settings.lanes,
-                                .reconnect = settings.reconnect,
-                                .streams = settings.streams,
-                                .compressed = settings.compressed,
-                                .has_gateways = has_gateways};
+    wire::SystemSize size = settings.joining.size;
+    size.client = settings.client;
+    size.procs = static_cast<std::int32_t>(plan.places.size());
+    size.has_gateways = has_gateways;
     entered = enter_at_server(settings, size);
     if (entered) {
       ByteWriter out;
@@ -265,11 +233,7 @@ Result<HostOpening> open_host(const JobSettings& settings, const SystemPlan& pla
   if (!plan.connects()) return HostOpening{};
   auto opening = describe_host(settings);
   if (!opening) return opening;
-  const wire::ProcInfo& info = opening->info;
-  std::vector<wire::HostId> addresses{settings.listen_address.empty() ? info.address
-                                                                      : info.inner_address};
-  addresses.insert(addresses.end(), info.more_addresses.begin(), info.more_addresses.end());
-  auto listener = wire::HostListener::open(addresses, settings.ports);
+  auto listener = wire::HostListener::open(opening->listening, settings.joining.ports);
   if (!listener) return listener.error();
   opening->listener = std::move(*listener);
   opening->info.port = opening->listener->port();
@@ -286,10 +250,10 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
     agreed = negotiate(settings, plan, entry, gathered, concurrent);
     if (agreed) {
       agreed->own_server = std::move(entry.own_server);
-      agreed->map.set_lanes(settings.lanes);
-      agreed->map.set_reconnect(settings.reconnect);
-      agreed->map.set_streams(settings.streams);
-      agreed->map.set_compressed(settings.compressed);
+      agreed->map.set_lanes(settings.joining.size.lanes);
+      agreed->map.set_reconnect(settings.joining.size.reconnect);
+      agreed->map.set_streams(settings.joining.size.streams);
+      agreed->map.set_compressed(settings.joining.size.compressed);
       encoded = wire::encode_job_map(agreed->map);
     }
   }

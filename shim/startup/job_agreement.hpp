@@ -44,6 +44,7 @@ struct JobEntry {
 /// What a process offers the other hosts.
 struct HostOpening {
   wire::ProcInfo info;
+  std::vector<wire::HostId> listening;  ///< where the host listens
   /// Only on the process that makes its host's connections.
   std::optional<wire::HostListener> listener;
   std::optional<wire::HostId> gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS

@@ -47,7 +47,7 @@ std::unique_ptr<Job> make_job(const JobSettings& settings, int thread_level, boo
   job->thread_level = thread_level;
   job->client = settings.client;
   job->diagnostics = settings.diagnostics;
-  job->ports = settings.ports;
+  job->ports = settings.joining.ports;
   job->wire_format = settings.wire_format;
   job->private_comm = duplicate(MPI_COMM_WORLD);
   job->vendor_progress.emplace();

@@ -9,10 +9,8 @@
 #include "collectives/core/select.hpp"
 #include "shim/job/job.hpp"
 #include "wire/base/result.hpp"
-#include "wire/channel/tcp_options.hpp"
-#include "wire/connect/host_listener.hpp"
 #include "wire/fabric/fabric.hpp"
-#include "wire/topology/host_size.hpp"
+#include "wire/settings/join_settings.hpp"
 
 namespace impishim::shim {
 
@@ -23,21 +21,11 @@ struct JobSettings {
   std::int32_t client = 0;
   wire::RelayOptions relay;
   Diagnostics diagnostics;
-  int host_procs = wire::kHostProcsAuto;         ///< IMPISHIM_HOST_PROCS
-  int max_channels = wire::kDefaultMaxChannels;  ///< IMPISHIM_MAX_CHANNELS
-  int lanes = 1;                                 ///< IMPISHIM_LANES
-  /// IMPISHIM_RECONNECT: seconds for which a lost connection is tried again.
-  std::int32_t reconnect = wire::kReconnectAuto;
-  std::int32_t streams = 1;  ///< IMPISHIM_STREAMS; wire::kStreamsAuto: as the road needs
-  bool compressed = false;   ///< IMPISHIM_COMPRESSION=zstd
-  int answer_time = 0;       ///< IMPISHIM_ANSWER_TIME: seconds; 0: no limit
-  wire::TcpOptions tcp;      ///< IMPISHIM_HEARTBEAT, IMPISHIM_CONGESTION, IMPISHIM_KERNEL_TLS
+  wire::JoinSettings joining;  ///< hosts, addresses, ports and connections
+  int answer_time = 0;         ///< IMPISHIM_ANSWER_TIME: seconds; 0: no limit
   /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.
   std::string gateways;
   std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces
-  std::string address;          ///< IMPISHIM_HOST_ADDRESS; empty: determined automatically
-  std::string listen_address;   ///< IMPISHIM_LISTEN_ADDRESS; empty: the host's address
-  wire::PortRange ports;        ///< IMPISHIM_PORT
   bool monitor = false;         ///< IMPISHIM_MONITOR=on
   bool split_world = false;     ///< IMPISHIM_WORLD=split
   bool poll_native = false;     ///< IMPISHIM_NATIVE_COLLECTIVES=polled

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "collectives/core/select.hpp"
 #include "shim/job/diagnostics.hpp"
@@ -17,12 +17,10 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
-#include "wire/channel/tcp_options.hpp"
-#include "wire/compress/zstd_library.hpp"
-#include "wire/connect/host_listener.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/peer/relay_options.hpp"
+#include "wire/settings/join_settings.hpp"
 #include "wire/shuffle/shuffle_options.hpp"
 #include "wire/topology/host_size.hpp"
 
@@ -70,18 +68,6 @@ Result<void> read_server(JobSettings& request) {
   return {};
 }
 
-Result<void> read_host_size(JobSettings& request) {
-  if (const char* text = secure_getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
-    const auto procs = wire::parse_host_procs(text);
-    if (!procs)
-      return bad("IMPISHIM_HOST_PROCS", text,
-                 "use auto (default), node, or a number of processes per host of at least 1");
-    request.host_procs = *procs;
-  }
-  const auto channels = read_variable("IMPISHIM_MAX_CHANNELS", 1, 1 << 20, request.max_channels);
-  return channels ? read_variable("IMPISHIM_LANES", 1, 1 << 20, request.lanes) : channels;
-}
-
 /// Reads IMPISHIM_GATEWAY. The valid ranks are known only to the system as a whole, so join()
 /// checks them.
 Result<void> read_gateways(JobSettings& request) {
@@ -89,7 +75,7 @@ Result<void> read_gateways(JobSettings& request) {
     request.gateways = text;
     if (request.gateways.empty())
       return bad("IMPISHIM_GATEWAY", text, "native ranks are needed, as in 0 or 0,8,16 or 0-3");
-    if (request.host_procs != wire::kHostProcsAuto) {
+    if (request.joining.size.host_procs != wire::kHostProcsAuto) {
       return bad("IMPISHIM_GATEWAY", text,
                  "each gateway has a host of its own, so that IMPISHIM_HOST_PROCS has no meaning; "
                  "unset one of the two");
@@ -101,37 +87,6 @@ Result<void> read_gateways(JobSettings& request) {
     request.gateway_address = text;
   }
   return {};
-}
-
-/// Reads where the hosts of this system listen.
-Result<void> read_listening(JobSettings& request) {
-  if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr)
-    request.address = text;
-  if (const char* text = secure_getenv("IMPISHIM_PORT"); text != nullptr) {
-    const auto ports = wire::PortRange::parse("IMPISHIM_PORT", text);
-    if (!ports) return ports.error();
-    request.ports = *ports;
-  }
-  const char* text = secure_getenv("IMPISHIM_LISTEN_ADDRESS");
-  if (text == nullptr) return {};
-  request.listen_address = text;
-  if (!request.address.empty() && request.ports.first != 0) return {};
-  return bad("IMPISHIM_LISTEN_ADDRESS", text,
-             "an address translator forwards a known port: set IMPISHIM_HOST_ADDRESS to the "
-             "address at which others reach this machine, and IMPISHIM_PORT to the port there");
-}
-
-/// Reads IMPISHIM_STREAMS, after IMPISHIM_RECONNECT.
-Result<void> read_streams(JobSettings& request) {
-  const char* text = secure_getenv("IMPISHIM_STREAMS");
-  if (text == nullptr) return {};
-  const auto streams = wire::parse_streams(text);
-  if (!streams) return bad("IMPISHIM_STREAMS", text, "auto or a number from 1 to 16 is needed");
-  request.streams = *streams;
-  if (*streams == 1 || request.reconnect != 0) return {};
-  return bad("IMPISHIM_STREAMS", text,
-             "only connections that are taken up again can be several: IMPISHIM_RECONNECT must not "
-             "be 0");
 }
 
 /// Reads IMPISHIM_MONITOR. The server must be one that others reach.
@@ -147,58 +102,13 @@ Result<void> read_monitor(JobSettings& request) {
   return {};
 }
 
-/// Reads IMPISHIM_COMPRESSION. Fails also if there is no zstd.
-Result<void> read_compression(JobSettings& request) {
-  const char* text = secure_getenv("IMPISHIM_COMPRESSION");
-  if (text == nullptr) return {};
-  const auto compressed = wire::parse_compression(text);
-  if (!compressed) return bad("IMPISHIM_COMPRESSION", text, "use off (default) or zstd");
-  request.compressed = *compressed;
-  if (!*compressed) return {};
-  const auto loaded = wire::load_zstd();
-  return loaded ? loaded : bad("IMPISHIM_COMPRESSION", text, loaded.error().text.c_str());
-}
-
-/// Reads IMPISHIM_KERNEL_TLS, after IMPISHIM_RECONNECT.
-Result<void> read_kernel_tls(JobSettings& request) {
-  constexpr const char* kName = "IMPISHIM_KERNEL_TLS";
-  const char* text = secure_getenv(kName);
-  if (text == nullptr) return {};
-  request.tcp.kernel_tls = std::strcmp(text, "on") == 0;
-  if (!request.tcp.kernel_tls && std::strcmp(text, "off") != 0)
-    return bad(kName, text, "use off (default) or on");
-  if (!request.tcp.kernel_tls || request.reconnect != 0) return {};
-  return bad(kName, text,
-             "the kernel cannot change the key of a connection, so another connection has to take "
-             "over when it is used up: IMPISHIM_RECONNECT must not be 0");
-}
-
-/// Reads the options of connections: how long they last without answers, how long lost ones are
-/// tried again, and how fast they send.
-Result<void> read_connections(JobSettings& request) {
-  constexpr int kMostHeartbeat = 3600;
-  auto reconnect = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, request.reconnect);
-  if (!reconnect) return reconnect;
-  auto streams = read_streams(request);
-  if (!streams) return streams;
-  auto compression = read_compression(request);
-  if (!compression) return compression;
-  auto kernel_tls = read_kernel_tls(request);
-  if (!kernel_tls) return kernel_tls;
+/// Reads IMPISHIM_ANSWER_TIME.
+Result<void> read_answer_time(JobSettings& request) {
   constexpr int kLeastAnswerTime = 10;
   auto answer = read_variable("IMPISHIM_ANSWER_TIME", 0, wire::kMostReconnect, request.answer_time);
-  if (!answer) return answer;
-  if (request.answer_time > 0 && request.answer_time < kLeastAnswerTime)
-    return bad("IMPISHIM_ANSWER_TIME", std::to_string(request.answer_time).c_str(),
-               "0, or at least 10 seconds are needed: processes are asked every three");
-  int seconds = static_cast<int>(request.tcp.heartbeat.interval.count());
-  auto heartbeat = read_variable("IMPISHIM_HEARTBEAT", 1, kMostHeartbeat, seconds);
-  if (!heartbeat) return heartbeat;
-  request.tcp.heartbeat.interval = std::chrono::seconds(seconds);
-  const char* text = secure_getenv("IMPISHIM_CONGESTION");
-  if (text == nullptr) return {};
-  request.tcp.congestion_control = text;
-  return wire::check_congestion_control("IMPISHIM_CONGESTION", text);
+  if (!answer || request.answer_time == 0 || request.answer_time >= kLeastAnswerTime) return answer;
+  return bad("IMPISHIM_ANSWER_TIME", std::to_string(request.answer_time).c_str(),
+             "0, or at least 10 seconds are needed: processes are asked every three");
 }
 
 }  // namespace
@@ -211,12 +121,11 @@ Result<JobSettings> JobSettings::from_environment() {
   auto logging = configure_log();
   if (!logging) return logging.error();
   set_log_place(request.client, -1);
-  auto hosts = read_host_size(request);
-  if (!hosts) return hosts.error();
+  auto joining = wire::JoinSettings::from_environment();
+  if (!joining) return joining.error();
+  request.joining = std::move(*joining);
   auto gateways = read_gateways(request);
   if (!gateways) return gateways.error();
-  auto listening = read_listening(request);
-  if (!listening) return listening.error();
   if (const char* text = secure_getenv("IMPISHIM_WORLD"); text != nullptr) {
     request.split_world = std::strcmp(text, "split") == 0;
     if (!request.split_world && std::strcmp(text, "joined") != 0)
@@ -247,8 +156,8 @@ Result<JobSettings> JobSettings::from_environment() {
   }
   auto monitor = read_monitor(request);
   if (!monitor) return monitor.error();
-  auto lasting = read_connections(request);
-  if (!lasting) return lasting.error();
+  auto answer_time = read_answer_time(request);
+  if (!answer_time) return answer_time.error();
   auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);
   if (!nodes) return nodes.error();
   if (const char* text = secure_getenv("IMPISHIM_FABRIC"); text != nullptr) {

@@ -20,9 +20,9 @@
 namespace impishim::shim {
 
 Result<std::vector<std::int32_t>> agree_on_gateways(const JobSettings& settings, MPI_Comm all) {
-  const auto host_procs = settings.host_procs == wire::kHostProcsAuto
+  const auto host_procs = settings.joining.size.host_procs == wire::kHostProcsAuto
                               ? std::string()
-                              : wire::host_procs_text(settings.host_procs);
+                              : wire::host_procs_text(settings.joining.size.host_procs);
   const Result<void> outcomes[] = {
       same_as_first(all, "IMPISHIM_GATEWAY", settings.gateways),
       same_as_first(all, "IMPISHIM_FOREIGN", settings.as_lam ? "lam" : ""),

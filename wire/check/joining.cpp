@@ -22,11 +22,11 @@
 #include "wire/check/report/diagnosis.hpp"
 #include "wire/check/report/report.hpp"
 #include "wire/check/report/report_codec.hpp"
-#include "wire/check/settings.hpp"
 #include "wire/connect/host_listener.hpp"
 #include "wire/connect/host_mesh.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/settings/join_settings.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/negotiation.hpp"
 #include "wire/startup/startup_client.hpp"
@@ -51,7 +51,7 @@ using Outcome = std::optional<Failure>;
 
 /// Returns the host names that the address of the server and the variable contain, and this
 /// machine's own.
-std::vector<HostName> names_in_use(const std::string& server, const JoinSettings& settings,
+std::vector<HostName> names_in_use(const std::string& server, const wire::JoinSettings& settings,
                                    const std::vector<Interface>& interfaces) {
   std::vector<std::string> names{node_name()};
   if (const auto parts = wire::split_address_and_port(server)) names.push_back(parts->first);
@@ -113,7 +113,7 @@ class Check {
     it.interfaces.resize(std::min(it.interfaces.size(), kMostElements));
     it.libraries = find_mpi_libraries();
     it.settings.processes = options_.processes;
-    auto settings = JoinSettings::from_environment();
+    auto settings = wire::JoinSettings::from_environment();
     if (!settings) return Failure{Step::kSettings, settings.error()};
     settings_ = std::move(*settings);
     it.names = names_in_use(options_.server, settings_, it.interfaces);
@@ -136,7 +136,7 @@ class Check {
   }
 
   Outcome listen() {
-    auto place = find_place(settings_, options_.server);
+    auto place = wire::find_place(settings_, options_.server);
     if (!place) return Failure{Step::kSettings, place.error()};
     place_ = std::move(*place);
     SystemReport& it = own();
@@ -144,7 +144,7 @@ class Check {
     it.settings.ports = settings_.ports_text;
     if (settings_.ports.first != 0) {
       it.settings.ports_all = settings_.ports.last - settings_.ports.first + 1;
-      it.settings.ports_free = count_free_ports(settings_, place_);
+      it.settings.ports_free = wire::count_free_ports(settings_, place_);
     }
     // Without a free port no job runs, and the findings say so. The rest can be checked all the
     // same.
@@ -275,9 +275,9 @@ class Check {
 
   const CheckOptions& options_;
   Report report_;
-  JoinSettings settings_;
+  wire::JoinSettings settings_;
   wire::AuthenticationMethods methods_;
-  HostPlace place_;
+  wire::HostPlace place_;
   std::optional<wire::HostListener> listener_;
   std::optional<wire::ServerConnection> server_;
   std::optional<wire::Agreement> job_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/settings.hpp"
+#include "wire/settings/join_settings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <array>
 #include <cstdlib>
@@ -16,7 +17,7 @@
 #include "wire/connect/host_listener.hpp"
 #include "wire/topology/host_size.hpp"
 
-namespace impishim::check {
+namespace impishim::wire {
 namespace {
 
 using testing::HasSubstr;
@@ -45,7 +46,7 @@ TEST_F(JoinSettingsOf, NoVariables) {
   EXPECT_FALSE(settings->size.compressed);
   const auto place = find_place(*settings, kServer);
   ASSERT_TRUE(place) << place.error().text;
-  EXPECT_EQ(wire::address_text(place->announced.at(0)), "127.0.0.1");
+  EXPECT_EQ(address_text(place->announced.at(0)), "127.0.0.1");
 }
 
 TEST_F(JoinSettingsOf, VariablesOfAJob) {
@@ -62,7 +63,7 @@ TEST_F(JoinSettingsOf, VariablesOfAJob) {
   EXPECT_EQ(settings->size.max_channels, 9);
   EXPECT_EQ(settings->size.lanes, 2);
   EXPECT_EQ(settings->size.reconnect, 30);
-  EXPECT_EQ(settings->size.streams, wire::kStreamsAuto);
+  EXPECT_EQ(settings->size.streams, kStreamsAuto);
   EXPECT_EQ(settings->tcp.heartbeat.interval.count(), 7);
   EXPECT_TRUE(settings->tcp.kernel_tls);
 }
@@ -115,8 +116,8 @@ TEST_F(JoinSettingsOf, ATranslatorHasOneAddress) {
   ASSERT_TRUE(settings) << settings.error().text;
   const auto place = find_place(*settings, kServer);
   ASSERT_TRUE(place) << place.error().text;
-  EXPECT_EQ(wire::address_text(place->announced.at(0)), "127.0.0.2");
-  EXPECT_EQ(wire::address_text(place->listening.at(0)), "127.0.0.1");
+  EXPECT_EQ(address_text(place->announced.at(0)), "127.0.0.2");
+  EXPECT_EQ(address_text(place->listening.at(0)), "127.0.0.1");
   settings->address = "127.0.0.2,127.0.0.3";
   EXPECT_FALSE(find_place(*settings, kServer));
 }
@@ -126,13 +127,13 @@ TEST_F(JoinSettingsOf, FreePortsAreCounted) {
   const auto place = find_place(settings, kServer);
   ASSERT_TRUE(place) << place.error().text;
   EXPECT_EQ(count_free_ports(settings, *place), 0);
-  auto taken = std::make_optional(wire::HostListener::open(place->listening));
+  auto taken = std::make_optional(HostListener::open(place->listening));
   ASSERT_TRUE(*taken) << taken->error().text;
-  settings.ports = wire::PortRange::only((*taken)->port());
+  settings.ports = PortRange::only((*taken)->port());
   EXPECT_EQ(count_free_ports(settings, *place), 0);
   taken.reset();
   EXPECT_EQ(count_free_ports(settings, *place), 1);
 }
 
 }  // namespace
-}  // namespace impishim::check
+}  // namespace impishim::wire

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/check/settings.hpp"
+#include "wire/settings/join_settings.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -18,9 +18,10 @@
 #include "wire/channel/tcp_options.hpp"
 #include "wire/compress/zstd_library.hpp"
 #include "wire/connect/host_listener.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/topology/host_size.hpp"
 
-namespace impishim::check {
+namespace impishim::wire {
 namespace {
 
 Error bad(const char* variable, std::string_view text, const char* what) {
@@ -28,20 +29,20 @@ Error bad(const char* variable, std::string_view text, const char* what) {
 }
 
 /// Fails also if there is no zstd.
-Result<void> read_compression(wire::SystemSize& size) {
+Result<void> read_compression(SystemSize& size) {
   const char* text = secure_getenv("IMPISHIM_COMPRESSION");
   if (text == nullptr) return {};
-  const auto compressed = wire::parse_compression(text);
+  const auto compressed = parse_compression(text);
   if (!compressed) return bad("IMPISHIM_COMPRESSION", text, "use off (default) or zstd");
   size.compressed = *compressed;
   if (!*compressed) return {};
-  const auto loaded = wire::load_zstd();
+  const auto loaded = load_zstd();
   return loaded ? loaded : bad("IMPISHIM_COMPRESSION", text, loaded.error().text.c_str());
 }
 
-Result<void> read_size(wire::SystemSize& size) {
+Result<void> read_size(SystemSize& size) {
   if (const char* text = secure_getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
-    const auto procs = wire::parse_host_procs(text);
+    const auto procs = parse_host_procs(text);
     if (!procs)
       return bad("IMPISHIM_HOST_PROCS", text,
                  "use auto (default), node, or a number of processes per host of at least 1");
@@ -49,10 +50,10 @@ Result<void> read_size(wire::SystemSize& size) {
   }
   auto read = read_variable("IMPISHIM_MAX_CHANNELS", 1, 1 << 20, size.max_channels);
   if (read) read = read_variable("IMPISHIM_LANES", 1, 1 << 20, size.lanes);
-  if (read) read = read_variable("IMPISHIM_RECONNECT", 0, wire::kMostReconnect, size.reconnect);
+  if (read) read = read_variable("IMPISHIM_RECONNECT", 0, kMostReconnect, size.reconnect);
   if (!read) return read;
   if (const char* text = secure_getenv("IMPISHIM_STREAMS"); text != nullptr) {
-    const auto streams = wire::parse_streams(text);
+    const auto streams = parse_streams(text);
     if (!streams) return bad("IMPISHIM_STREAMS", text, "auto or a number from 1 to 16 is needed");
     size.streams = *streams;
     if (*streams != 1 && size.reconnect == 0)
@@ -63,7 +64,7 @@ Result<void> read_size(wire::SystemSize& size) {
   return read_compression(size);
 }
 
-Result<void> read_tcp(wire::TcpOptions& tcp) {
+Result<void> read_tcp(TcpOptions& tcp) {
   constexpr int kMostHeartbeat = 3600;
   int seconds = static_cast<int>(tcp.heartbeat.interval.count());
   auto read = read_variable("IMPISHIM_HEARTBEAT", 1, kMostHeartbeat, seconds);
@@ -72,7 +73,7 @@ Result<void> read_tcp(wire::TcpOptions& tcp) {
   const char* text = secure_getenv("IMPISHIM_CONGESTION");
   if (text == nullptr) return {};
   tcp.congestion_control = text;
-  return wire::check_congestion_control("IMPISHIM_CONGESTION", tcp.congestion_control);
+  return check_congestion_control("IMPISHIM_CONGESTION", tcp.congestion_control);
 }
 
 /// Reads IMPISHIM_KERNEL_TLS, after IMPISHIM_RECONNECT.
@@ -94,7 +95,7 @@ Result<void> read_listening(JoinSettings& settings) {
   if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr)
     settings.address = text;
   if (const char* text = secure_getenv("IMPISHIM_PORT"); text != nullptr) {
-    const auto ports = wire::PortRange::parse("IMPISHIM_PORT", text);
+    const auto ports = PortRange::parse("IMPISHIM_PORT", text);
     if (!ports) return ports.error();
     settings.ports_text = text;
     settings.ports = *ports;
@@ -106,6 +107,14 @@ Result<void> read_listening(JoinSettings& settings) {
   return bad("IMPISHIM_LISTEN_ADDRESS", text,
              "an address translator forwards a known port: set IMPISHIM_HOST_ADDRESS to the "
              "address at which others reach this machine, and IMPISHIM_PORT to the port there");
+}
+
+/// Returns the address of this host if no user has named one.
+Result<HostId> automatic_address(const std::string& server) {
+  if (!server.empty()) return address_towards(server);
+  // Other jobs will connect, so the loopback address is for a machine that has no other.
+  auto address = address_for_others();
+  return address ? address : parse_address("127.0.0.1");
 }
 
 }  // namespace
@@ -123,11 +132,11 @@ Result<JoinSettings> JoinSettings::from_environment() {
 Result<HostPlace> find_place(const JoinSettings& settings, const std::string& server) {
   HostPlace place;
   if (settings.address.empty()) {
-    auto address = wire::address_towards(server);
+    auto address = automatic_address(server);
     if (!address) return address.error();
     place.announced = {*address};
   } else {
-    auto own = wire::parse_own_addresses("IMPISHIM_HOST_ADDRESS", settings.address);
+    auto own = parse_own_addresses("IMPISHIM_HOST_ADDRESS", settings.address);
     if (!own) return own.error();
     place.announced = std::move(*own);
   }
@@ -137,7 +146,7 @@ Result<HostPlace> find_place(const JoinSettings& settings, const std::string& se
     return bad("IMPISHIM_HOST_ADDRESS", settings.address,
                "with IMPISHIM_LISTEN_ADDRESS it is the address of the translator, and can only be "
                "one");
-  auto listening = wire::parse_own_address("IMPISHIM_LISTEN_ADDRESS", settings.listen_address);
+  auto listening = parse_own_address("IMPISHIM_LISTEN_ADDRESS", settings.listen_address);
   if (!listening) return listening.error();
   place.listening = {*listening};
   return place;
@@ -148,10 +157,10 @@ std::int64_t count_free_ports(const JoinSettings& settings, const HostPlace& pla
   std::int64_t free = 0;
   const int last = std::min<int>(settings.ports.last, settings.ports.first + kMostTried - 1);
   for (int port = settings.ports.first; port > 0 && port <= last; ++port) {
-    const auto only = wire::PortRange::only(static_cast<std::uint16_t>(port));
-    if (wire::HostListener::open(place.listening, only)) ++free;
+    const auto only = PortRange::only(static_cast<std::uint16_t>(port));
+    if (HostListener::open(place.listening, only)) ++free;
   }
   return free;
 }
 
-}  // namespace impishim::check
+}  // namespace impishim::wire
