@@ -35,6 +35,7 @@ INNER = {
     "wire": {
         "base": "",
         "monitor": "base",
+        "statistics": "base",
         "data": "base",
         "packet": "base",
         "channel": "base packet",

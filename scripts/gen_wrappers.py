@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "lib"))
-from recorded_functions import recorded_body, recording_of  # noqa: E402
+from observed_functions import observation_of, observed_body  # noqa: E402
 from mpi_functions import (  # noqa: E402
     BLOCKING,
     FILE_ACCESS,
@@ -31,7 +31,7 @@ SHORT_WAYS = ("intercept_fast", "intercept_start")  # of fast_path.hpp
 FILES = 8  # wrappers are spread over so many files, to build in parallel
 
 
-def short_way_wrapper(function, recording):
+def short_way_wrapper(function, observation):
     """All ways are calls with the wrapper's own arguments, which stay where they are: the compiler
     makes jumps of them. What only starts a message does not look at the job before fast_path::X
     finds that it does not stay inside this system."""
@@ -47,19 +47,19 @@ def short_way_wrapper(function, recording):
             f"  if (job == nullptr) return vendor::raw::{name}({args});\n"
         )
         fast_args, joined = function.passed("*job"), ""
-    recorded, record = "", ""
-    if recording is not None:
+    observed, observe = "", ""
+    if observation is not None:
         arguments = function.declared("const Job* job") if fast_args != args else declared
-        body = recorded_body(recording, function, f"fast_path::{name}({fast_args})")
-        recorded = f"[[gnu::cold, gnu::noinline]] static {function.result} recorded_{name}({arguments}) {{\n{body}\n}}\n"
+        body = observed_body(observation, function, f"fast_path::{name}({fast_args})")
+        observed = f"[[gnu::cold, gnu::noinline]] static {function.result} observed_{name}({arguments}) {{\n{body}\n}}\n"
         passed = function.passed("job") if fast_args != args else args
-        record = f"if (calls_are_recorded()) [[unlikely]] return recorded_{name}({passed}); "
-    return recorded + (
+        observe = f"if (calls_are_observed()) [[unlikely]] return observed_{name}({passed}); "
+    return observed + (
         f"[[gnu::cold, gnu::noinline]] static {function.result} inside_vendor_{name}({declared}) {{\n"
         f"  return {joined}in_fortran_layer(caller_inside_vendor) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
         f'extern "C" __attribute__((visibility("default"))) {function.result} {function.name}({declared}) {{\n'
         f"{find_job}"
-        f"  if (vendor_depth.value() == 0) [[likely]] {{ {record}return fast_path::{name}({fast_args}); }}\n"
+        f"  if (vendor_depth.value() == 0) [[likely]] {{ {observe}return fast_path::{name}({fast_args}); }}\n"
         f"  caller_inside_vendor = __builtin_return_address(0);\n"
         f"  return inside_vendor_{name}({args});\n}}\n"
     )
@@ -107,21 +107,21 @@ def joined_lines(function, nonblocking):
     return lines + [f"    {give}{call};"]
 
 
-def long_way_wrapper(function, nonblocking, recording):
+def long_way_wrapper(function, nonblocking, observation):
     name, args, lines = function.short, function.passed(), []
     give = "" if function.result == "void" else "return "
     variadic = ", ..." if function.variadic else ""
     joined = joined_lines(function, nonblocking)
-    if recording is not None:
+    if observation is not None:
         declared, passed = function.declared("[[maybe_unused]] Job* job"), function.passed("job")
         lines.append(f"static inline {function.result} joined_{name}({declared}) {{")
         lines += joined + ["}"]
         lines.append(
-            f"[[gnu::cold, gnu::noinline]] static {function.result} recorded_{name}({declared}) {{"
+            f"[[gnu::cold, gnu::noinline]] static {function.result} observed_{name}({declared}) {{"
         )
-        lines += [recorded_body(recording, function, f"joined_{name}({passed})"), "}"]
+        lines += [observed_body(observation, function, f"joined_{name}({passed})"), "}"]
         joined = [
-            f"    if (calls_are_recorded()) [[unlikely]] return recorded_{name}({passed});",
+            f"    if (calls_are_observed()) [[unlikely]] return observed_{name}({passed});",
             f"    return joined_{name}({passed});",
         ]
     lines.append(
@@ -135,13 +135,13 @@ def long_way_wrapper(function, nonblocking, recording):
 
 
 def wrapper(function, nonblocking):
-    recording = None
+    observation = None
     if function.fate not in ("always", "refuse_joined") and function.result == "int":
-        recording = recording_of(function, nonblocking)
+        observation = observation_of(function, nonblocking)
     if function.fate in SHORT_WAYS:
-        lines = [short_way_wrapper(function, recording)]
+        lines = [short_way_wrapper(function, observation)]
     else:
-        lines = long_way_wrapper(function, nonblocking, recording)
+        lines = long_way_wrapper(function, nonblocking, observation)
     lines.append(
         f'extern "C" __attribute__((visibility("default"), alias("{function.name}"))) {function.result} '
         f"P{function.name}({function.declared()}{', ...' if function.variadic else ''});"
@@ -226,7 +226,10 @@ def native_header(functions, nonblocking):
 def handled_header(functions, headers):
     out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers)]
     out += [f"#define IMPISHIM_HAVE_{function.name} 1" for function in functions]
-    out.append(f"namespace impishim::shim {{\nstruct Job;\nnamespace calls {HIDDEN} {{")
+    names = ", ".join(f'"{function.name}"' for function in functions)
+    out.append(f"namespace impishim::shim {{\nstruct Job;")
+    out.append(f"inline constexpr const char* kFunctionNames[] = {{{names}}};")
+    out.append(f"namespace calls {HIDDEN} {{")
     for function in functions:
         if function.fate in ("intercept", "collective", "file_access"):
             out.append(f"{function.result} {function.short}({function.declared('Job& job')});")
@@ -349,6 +352,8 @@ def main():
     read_fates(arguments.functions, functions)
     nonblocking = find_nonblocking(functions)
     ordered = [functions[name] for name in sorted(functions)]
+    for number, function in enumerate(ordered):
+        function.number = number
     output = pathlib.Path(arguments.output)
     (output / "shim").mkdir(parents=True, exist_ok=True)
     (output / "shim/vendor.hpp").write_text(vendor_header(ordered, headers))
@@ -361,7 +366,7 @@ def main():
         '#include "shim/entry_points.hpp"',
         '#include "shim/entry/fast_path.hpp"',
         '#include "shim/job/job.hpp"',
-        '#include "shim/monitor/recorded_call.hpp"',
+        '#include "shim/monitor/observed_call.hpp"',
         '#include "shim/native.hpp"',
         '#include "shim/handle/own_handle.hpp"',
         '#include "shim/error/refusal.hpp"',

@@ -11,12 +11,9 @@
 #include <string>
 
 #include "shim/job/job.hpp"
-#include "wire/base/log.hpp"
-#include "wire/base/output_file.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/engine/engine.hpp"
-#include "wire/peer/engine_counters.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -37,32 +34,6 @@ void on_signal(int number, siginfo_t* info, void* context) {
     }
   }
   handlers.fetch_sub(1);
-}
-
-std::string json_of(const char* name, const wire::HopTraffic& traffic) {
-  return fmt::format("  \"{}\": {{\"packets\": {}, \"bytes\": {}}},\n", name, traffic.packets,
-                     traffic.bytes);
-}
-
-std::string statistics_of(const Job& job, const wire::EngineCounters& all) {
-  std::string text = fmt::format("{{\n  \"rank\": {},\n  \"system\": {},\n", job.here, job.client);
-  text += json_of("sent_local_origin", all.local_origin) +
-          json_of("sent_local_relay", all.local_relay) +
-          json_of("sent_remote_origin", all.remote_origin) +
-          json_of("sent_remote_relay", all.remote_relay) +
-          json_of("received_local", all.local_received) +
-          json_of("received_remote", all.remote_received);
-  text += fmt::format(
-      "  \"messages_sent\": {},\n  \"messages_received\": {},\n  \"unexpected_messages\": {},\n  "
-      "\"unexpected_bytes_peak\": "
-      "{},\n"
-      "  \"packets_relayed\": {},\n  \"relay_bytes_peak\": {},\n  \"relay_stalls\": {},\n  "
-      "\"flow_control_stalls\": {},\n"
-      "  \"remote_send_calls\": {},\n  \"remote_receive_calls\": {}\n}}\n",
-      all.messages_sent, all.messages_received, all.unexpected_messages, all.unexpected_bytes_peak,
-      all.packets_relayed, all.relay_bytes_peak, all.relay_stalls, all.flow_control_stalls,
-      all.send_calls, all.receive_calls);
-  return text;
 }
 
 }  // namespace
@@ -114,17 +85,6 @@ void stop_answering(const Diagnostics& diagnostics) {
   restore_signal(diagnostics);
   while (handlers.load() != 0) {  // another thread is in the last steps of a handler
   }
-}
-
-void write_statistics(Job& job) {
-  if (job.diagnostics.stats_prefix.empty()) return;
-  const std::string path = fmt::format("{}.{}.json", job.diagnostics.stats_prefix, job.here);
-  auto written = write_file(path, statistics_of(job, job.engine->counters()));
-  // The user has requested the statistics, so this warning is printed at every log level.
-  if (!written)
-    log_line(LogArea::kShim, LogLevel::kWarn,
-             fmt::format("cannot write the statistics to {} (IMPISHIM_STATS): {}", path,
-                         written.error().text));
 }
 
 }  // namespace impishim::shim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Diagnostic output of a joined process: its state on a signal and in a stalled wait, and its
-/// statistics at the end.
+/// Diagnostic output of a joined process: its state on a signal and in a stalled wait, and where
+/// its statistics go (monitor/statistics_file.hpp).
 #pragma once
 
 #include <signal.h>
@@ -39,7 +39,5 @@ void restore_signal(const Diagnostics& diagnostics);
 /// Stops the handling of SIGUSR1. Must be called after the_job has been cleared and before the job
 /// object is destroyed.
 void stop_answering(const Diagnostics& diagnostics);
-/// Writes the statistics file if it is requested. Logs a warning on failure.
-void write_statistics(Job& job);
 
 }  // namespace impishim::shim

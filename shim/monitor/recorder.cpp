@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -99,7 +100,8 @@ wire::MonitoredCall call_of(const RecordedContent& content, std::int64_t now_ns)
 
 }  // namespace
 
-Recorder::Recorder(Job& job) : job_(job) {
+Recorder::Recorder(Job& job, bool answers, CallTimer* timer)
+    : job_(job), answers_(answers), timer_(timer) {
   const bool split = job.world == nullptr && job.joined_world != MPI_COMM_WORLD;
   insert(MPI_COMM_WORLD, split ? fmt::format("world of system {}", job.client) : "world");
   if (split) insert(job.joined_world, "joined world");
@@ -186,6 +188,15 @@ void Recorder::started(MPI_Request request, const char* function, RecordedWait w
   const MutexLock lock(requests_mutex_);
   requests_[to_bits(request)] = wait;
 }
+
+std::optional<RecordedWait> Recorder::started(MPI_Request request) {
+  const MutexLock lock(requests_mutex_);
+  const auto found = requests_.find(to_bits(request));
+  if (found == requests_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool Recorder::spans(const RecordedWait& wait) { return (wait.group & kNativeGroup) == 0; }
 
 void Recorder::add_requests(RecordedContent& content, int count, const MPI_Request* requests) {
   for (int i = 0; i < count && requests != nullptr; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What this process's threads do in MPI, for questions that come through the rendezvous server
-/// (docs/see.md). There is a recorder only in a job with IMPISHIM_MONITOR=on.
+/// (docs/see.md), and for statistics. There is a recorder only in a job with IMPISHIM_MONITOR=on,
+/// or with IMPISHIM_STATS.
 #pragma once
 
 #include <mpi.h>
@@ -10,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +24,7 @@
 
 namespace impishim::shim {
 
+class CallTimer;
 struct Job;
 
 /// A communicator that a recorded call has used.
@@ -39,10 +42,15 @@ struct RecordedGroup {
 /// in a call of MPI; describe() is for the thread that answers.
 class Recorder {
  public:
-  /// Creates the recorder of `job`, which must have all its communicators.
-  explicit Recorder(Job& job);
+  /// Creates the recorder of `job`, which must have all its communicators. `answers`: questions are
+  /// answered, so that the calls of threads are recorded. `timer` is null if no call is timed;
+  /// otherwise it must live as long.
+  Recorder(Job& job, bool answers, CallTimer* timer);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
+
+  [[nodiscard]] bool answers() const { return answers_; }
+  [[nodiscard]] CallTimer* timer() const { return timer_; }
 
   /// Returns the record of the calling thread; null if there are too many threads.
   [[nodiscard]] CallRecord* record_of_thread();
@@ -55,6 +63,10 @@ class Recorder {
   void started(MPI_Request request, const char* function, RecordedWait wait);
   /// Adds what requests wait for that are not complete.
   void add_requests(RecordedContent& content, int count, const MPI_Request* requests);
+  /// Returns what has been started with `request`, if that is known.
+  [[nodiscard]] std::optional<RecordedWait> started(MPI_Request request);
+  /// Returns true if a communicator that a wait names has members in several systems.
+  [[nodiscard]] static bool spans(const RecordedWait& wait);
   /// Notes that `function` has made a communicator of `parent`, which may be null.
   void made(const char* function, MPI_Comm parent, MPI_Comm made);
   /// Notes that the program has named a communicator.
@@ -76,6 +88,8 @@ class Recorder {
   [[nodiscard]] std::string name_of_new(const char* function, MPI_Comm parent);
 
   Job& job_;
+  const bool answers_;
+  CallTimer* const timer_;
   HandleTable<MPI_Comm, RecordedGroup> by_handle_;
   Mutex mutex_;
   std::vector<std::unique_ptr<RecordedGroup>> groups_ IMPISHIM_GUARDED_BY(mutex_);

@@ -26,7 +26,7 @@
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
 #include "shim/job/lost_systems.hpp"
-#include "shim/monitor/recorded_call.hpp"
+#include "shim/monitor/observed_call.hpp"
 #include "shim/startup/init.hpp"
 #include "shim/startup/monitoring.hpp"
 #include "shim/startup/session.hpp"

@@ -13,7 +13,8 @@
 #include <string>
 
 #include "shim/job/job.hpp"
-#include "shim/monitor/recorded_call.hpp"
+#include "shim/monitor/call_timer.hpp"
+#include "shim/monitor/observed_call.hpp"
 #include "shim/monitor/recorder.hpp"
 #include "shim/startup/session.hpp"
 #include "wire/engine/engine.hpp"
@@ -79,21 +80,34 @@ wire::ProcessState state_of(Job& job, Recorder& recorder, std::uint32_t wants) {
   return state;
 }
 
+/// Returns a new timer, which lives as long as the process, as the recorder does; null if no
+/// statistics are requested.
+CallTimer* new_timer(const Job& job) {
+  if (job.diagnostics.stats_prefix.empty()) return nullptr;
+  return new CallTimer(job.map.at_start(),  // NOLINT(cppcoreguidelines-owning-memory)
+                       job.client);
+}
+
 /// Returns a new recorder. It lives as long as the process: threads may be in calls that they
 /// record, also in MPI_Finalize.
-Recorder& new_recorder(Job& job) {
-  return *new Recorder(job);  // NOLINT(cppcoreguidelines-owning-memory)
+Recorder& new_recorder(Job& job, bool answers, CallTimer* timer) {
+  return *new Recorder(job, answers, timer);  // NOLINT(cppcoreguidelines-owning-memory)
+}
+
+void start_answering(Job& job, Recorder& recorder, const std::string& server) {
+  const wire::MonitorHello hello{job.client, job.here, job.map.at_start().size()};
+  job.monitor = std::make_shared<wire::MonitorThread>(
+      server, hello,
+      [&job, &recorder](std::uint32_t wants) { return state_of(job, recorder, wants); });
 }
 
 }  // namespace
 
 void start_monitoring(Job& job, const JobSettings& settings) {
-  if (!settings.monitor) return;
-  Recorder& recorder = new_recorder(job);
-  const wire::MonitorHello hello{job.client, job.here, job.map.at_start().size()};
-  job.monitor = std::make_shared<wire::MonitorThread>(
-      settings.server, hello,
-      [&job, &recorder](std::uint32_t wants) { return state_of(job, recorder, wants); });
+  CallTimer* const timer = new_timer(job);
+  if (!settings.monitor && timer == nullptr) return;
+  Recorder& recorder = new_recorder(job, settings.monitor, timer);
+  if (settings.monitor) start_answering(job, recorder, settings.server);
   the_recorder.store(&recorder, std::memory_order_release);
 }
 

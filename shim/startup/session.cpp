@@ -18,6 +18,9 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
+#include "shim/monitor/observed_call.hpp"
+#include "shim/monitor/recorder.hpp"
+#include "shim/monitor/statistics_file.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/request/request.hpp"
 #include "shim/startup/host_connections.hpp"
@@ -180,7 +183,8 @@ Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level)
 }
 
 void leave(Job& job) {
-  write_statistics(job);
+  const Recorder* recorder = the_recorder.load();
+  write_statistics(job, recorder == nullptr ? nullptr : recorder->timer());
   sleeping_barrier(job.private_comm);
   stop_monitoring(job);
   job.progress.reset();

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 GENERATOR = pathlib.Path(sys.argv.pop(1))
-RECORDED_CALL = pathlib.Path(__file__).resolve().parent / "headers/recorded_call.hpp.in"
+OBSERVED_CALL = pathlib.Path(__file__).resolve().parent / "headers/observed_call.hpp.in"
 
 HEADER = """
 typedef int MPI_Comm; typedef int MPI_Request; typedef int MPI_Message; typedef int MPI_Win; typedef int MPI_Group;
@@ -223,8 +223,8 @@ class Generator(unittest.TestCase):
         wait = self.body("MPI_Wait")
         self.assertIn("if (job == nullptr) return vendor::raw::Wait(request, status);", wait)
         self.assertIn(
-            "if (vendor_depth.value() == 0) [[likely]] { if (calls_are_recorded()) [[unlikely]] "
-            "return recorded_Wait(job, request, status); return fast_path::Wait(*job, request, status); }",
+            "if (vendor_depth.value() == 0) [[likely]] { if (calls_are_observed()) [[unlikely]] "
+            "return observed_Wait(job, request, status); return fast_path::Wait(*job, request, status); }",
             wait,
         )
         self.assertIn(
@@ -241,8 +241,8 @@ class Generator(unittest.TestCase):
         isend = self.body("MPI_Isend")
         self.assertNotIn("the_job", isend)
         self.assertIn(
-            "if (vendor_depth.value() == 0) [[likely]] { if (calls_are_recorded()) [[unlikely]] "
-            "return recorded_Isend(buf, count, type, dest, tag, comm, request); "
+            "if (vendor_depth.value() == 0) [[likely]] { if (calls_are_observed()) [[unlikely]] "
+            "return observed_Isend(buf, count, type, dest, tag, comm, request); "
             "return fast_path::Isend(buf, count, type, dest, tag, comm, request); }",
             isend,
         )
@@ -295,7 +295,7 @@ class Generator(unittest.TestCase):
         (out / "shim/handle/own_handle.hpp").write_text(
             "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n"
         )
-        shutil.copy(RECORDED_CALL, out / "shim/monitor/recorded_call.hpp")
+        shutil.copy(OBSERVED_CALL, out / "shim/monitor/observed_call.hpp")
         for header in (
             "collective_arguments",
             "collective_queue",

@@ -125,7 +125,7 @@ class NewerHeader:
             (self.out / "shim/coll").mkdir(parents=True, exist_ok=True)
             (self.out / f"shim/coll/{path}.hpp").write_text("")
         (self.out / "shim/monitor").mkdir()
-        shutil.copy(HEADERS / "recorded_call.hpp.in", self.out / "shim/monitor/recorded_call.hpp")
+        shutil.copy(HEADERS / "observed_call.hpp.in", self.out / "shim/monitor/observed_call.hpp")
         (self.out / "mpi.h").write_text(
             f'#pragma once\nextern "C" {{\n#define MPI_SUCCESS 0\n#define MPI_COMM_WORLD MPI_COMM_NULL\n'
             f"{NULLS}{TWINS}{self.text}}}\n"
