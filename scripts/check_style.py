@@ -63,6 +63,7 @@ INNER = {
         "file": "base data topology message engine",
         "check/report": "base topology",
         "check": "base data packet channel tls topology connect settings reconnect startup check/report",
+        "report": "base statistics",
         "watch": "base monitor channel engine startup tls",
         "launch/options": "base topology",
         "launch/output": "base startup",

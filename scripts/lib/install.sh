@@ -8,7 +8,9 @@ demo_darray_packages=(openmpi-bin libopenmpi-dev libpng-dev)
 test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2 nftables openssh-server openssh-client zsh
                 slurm-wlm slurmctld slurmd munge
                libscalapack-mpich-dev libscalapack-openmpi-dev libhdf5-mpich-dev libhdf5-openmpi-dev hdf5-tools
-               libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py tmux)
+               libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py tmux chromium)
+# npm fetches what impishim-report draws with. Other packages of Node.js have it as well.
+command -v npm >/dev/null || test_packages+=(npm)
 # MPICH's test programs: apt-get source takes the tarball as it is.
 conformance_packages=(openmpi-bin libopenmpi-dev gfortran make xz-utils)
 bench_packages=(iperf3 openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-openmpi-dev)
