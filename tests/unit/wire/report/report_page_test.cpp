@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "made_job.hpp"
+#include "wire/report/job_statistics.hpp"
 #include "wire/statistics/call_scope.hpp"
 
 namespace impishim::report {
