@@ -22,9 +22,9 @@ struct LogHistogram {
   void add(const LogHistogram& other) {
     for (std::size_t i = 0; i < kClasses; ++i) counts[i] += other.counts[i];
   }
-  /// Returns the smallest value of a class.
+  /// Returns the smallest value of a class; 0 if there is no such class.
   [[nodiscard]] static constexpr std::uint64_t lowest(std::size_t index) {
-    return index == 0 ? 0 : std::uint64_t{1} << (index - 1);
+    return index == 0 || index >= kClasses ? 0 : std::uint64_t{1} << (index - 1);
   }
   /// Returns the number of classes up to the last one that has values.
   [[nodiscard]] std::size_t used() const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,11 +39,14 @@ std::string seconds(double ns) {
 
 /// Returns true for collectives that no member leaves before all have come.
 bool synchronises(std::string_view function) {
+  constexpr std::string_view kPrefix = "MPI_";
+  if (!function.starts_with(kPrefix)) return false;
+  function.remove_prefix(kPrefix.size());
   constexpr std::array kParts = {std::string_view("Allreduce"), std::string_view("Barrier"),
                                  std::string_view("Alltoall"), std::string_view("Allgather"),
                                  std::string_view("Reduce_scatter")};
-  return std::ranges::any_of(
-      kParts, [&](std::string_view part) { return function.substr(4).starts_with(part); });
+  return std::ranges::any_of(kParts,
+                             [&](std::string_view part) { return function.starts_with(part); });
 }
 
 double ns_of_rank(const SystemSums& sums, const std::string& function) {
@@ -56,11 +60,11 @@ double ns_of_rank(const SystemSums& sums, const std::string& function) {
 void find_late_systems(const Systems& systems, std::vector<std::string>& advice) {
   constexpr double kWorthTelling = 0.05;
   std::vector<std::pair<double, std::string>> found;
-  std::map<std::string, bool> functions;
+  std::set<std::string> functions;
   for (const auto& [system, sums] : systems)
     for (const auto& [name, ns] : sums.function_ns)
-      if (synchronises(name)) functions[name] = true;
-  for (const auto& [name, unused] : functions) {
+      if (synchronises(name)) functions.insert(name);
+  for (const std::string& name : functions) {
     const auto last = std::ranges::min_element(
         systems, {}, [&](const auto& each) { return ns_of_rank(each.second, name); });
     const double own = ns_of_rank(last->second, name);

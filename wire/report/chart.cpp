@@ -84,6 +84,7 @@ Chart function_chart(const Systems& systems) {
     for (const auto& [name, ns] : sums.function_ns)
       for (std::size_t scope = 0; scope < wire::kScopes; ++scope) all[name][scope] += ns[scope];
   std::vector<std::pair<std::uint64_t, std::string>> order;
+  order.reserve(all.size());
   for (const auto& [name, ns] : all) order.emplace_back(ns[0] + ns[1] + ns[2], name);
   std::ranges::sort(order, std::greater<>());
   if (order.size() > kMostFunctions) order.resize(kMostFunctions);

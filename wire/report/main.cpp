@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <string>
 
@@ -35,10 +36,7 @@ int write_report(const std::string& prefix, const std::string& output) {
   return 0;
 }
 
-}  // namespace
-}  // namespace impishim::report
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app("Makes one HTML page of the statistics of a run (IMPISHIM_STATS).",
                "impishim-report");
   app.set_version_flag("--version", std::string("impishim-report " IMPISHIM_VERSION));
@@ -49,5 +47,17 @@ int main(int argc, char** argv) {
   app.add_option("-o,--output", output, "the page; PREFIX.html without it");
   CLI11_PARSE(app, argc, argv);
   if (output.empty()) output = prefix + ".html";
-  return impishim::report::write_report(prefix, output);
+  return write_report(prefix, output);
+}
+
+}  // namespace
+}  // namespace impishim::report
+
+int main(int argc, char** argv) {
+  try {
+    return impishim::report::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "impishim-report: %s\n", error.what());
+    return 1;
+  }
 }

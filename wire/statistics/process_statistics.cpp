@@ -134,6 +134,9 @@ TimeBin bin_of(const Json& pair) {
   return bin;
 }
 
+/// More are in no job; a file that claims more would take memory for each.
+constexpr std::int32_t kMostRanks = 1 << 22;
+
 void read_process(const Json& object, ProcessStatistics& statistics) {
   statistics.job = object.at("job").get<std::string>();
   statistics.rank = index_in(object.at("rank"), "the rank");
@@ -143,6 +146,7 @@ void read_process(const Json& object, ProcessStatistics& statistics) {
   statistics.library = object.at("library").get<std::string>();
   statistics.began_us = object.at("began_us").get<std::int64_t>();
   statistics.elapsed_ns = number_of(object.at("elapsed_ns"));
+  if (statistics.size > kMostRanks) throw std::invalid_argument("the number of ranks is too large");
   if (statistics.rank >= statistics.size)
     throw std::invalid_argument("the rank is not below the number of ranks");
 }

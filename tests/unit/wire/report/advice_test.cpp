@@ -36,6 +36,13 @@ TEST(Advice, CollectivesInsideASystemWaitForNoOther) {
   EXPECT_THAT(advice_for(job_of(processes)), IsEmpty());
 }
 
+TEST(Advice, NamesThatNoFunctionHas) {
+  auto processes = four_processes();
+  for (auto& each : processes)
+    add_function(each, "", CallScope::kBetween, 10, 4 * kSecond * (each.system + 1));
+  EXPECT_THAT(advice_for(job_of(processes)), IsEmpty());
+}
+
 TEST(Advice, ARootDoesNotWaitInABroadcast) {
   auto processes = four_processes();
   for (auto& each : processes)

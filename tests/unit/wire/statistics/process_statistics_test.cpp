@@ -81,6 +81,7 @@ TEST(ProcessStatistics, BadTextIsRefused) {
   EXPECT_THAT(reason(with("\"rank\": 2", "\"rank\": -2")), HasSubstr("negative"));
   EXPECT_THAT(reason(with("\"rank\": 2", "\"rank\": 1e99")), HasSubstr("none"));
   EXPECT_THAT(reason(with("\"size\": 4", "\"size\": 99999999999")), HasSubstr("too large"));
+  EXPECT_THAT(reason(with("\"size\": 4", "\"size\": 2000000000")), HasSubstr("too large"));
   EXPECT_THAT(reason(with("{\"3\":", "{\"x\":")), HasSubstr("\"x\" is no rank"));
   EXPECT_THAT(reason(with("\"bin_ns\":1000000", "\"bin_ns\":0")), HasSubstr("no width"));
   EXPECT_THAT(reason(with("\"job\": ", "\"jobs\": ")), HasSubstr("'job' not found"));
