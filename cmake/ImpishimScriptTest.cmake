@@ -3,11 +3,11 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # impishim_add_script_tests(<prefix> <script> [MPIEXEC launcher] [PROGRAM target] [FOREIGN target]
-# [PROPERTIES ...]): one ctest entry <prefix>.<name> for each method test_<name> of a Python script
+# [ARGUMENTS ...] [PROPERTIES ...]): one ctest entry <prefix>.<name> for each method test_<name> of a Python script
 # that uses tests/launch/support.py, so that a list of names never lags behind. Without MPIEXEC and
 # the others the script starts no program.
 function(impishim_add_script_tests prefix script)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "MPIEXEC;PROGRAM;FOREIGN" "PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "MPIEXEC;PROGRAM;FOREIGN" "ARGUMENTS;PROPERTIES")
   set(mpiexec none)
   if(arg_MPIEXEC)
     set(mpiexec ${arg_MPIEXEC})
@@ -29,7 +29,7 @@ function(impishim_add_script_tests prefix script)
       add_test(NAME ${prefix}.${name}
         COMMAND ${Python3_EXECUTABLE} ${path} --impirun ${CMAKE_BINARY_DIR}/bin/impirun
           --mpiexec ${mpiexec} --program ${target_PROGRAM} --foreign-program ${target_FOREIGN}
-          ${class}.test_${name})
+          ${arg_ARGUMENTS} ${class}.test_${name})
       set_tests_properties(${prefix}.${name} PROPERTIES TIMEOUT 150
         SKIP_REGULAR_EXPRESSION "skipped=1" ${arg_PROPERTIES})
     endif()

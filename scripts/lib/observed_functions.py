@@ -152,6 +152,8 @@ def observation_of(function, nonblocking):
         observation.after.append(f"observed.started_collective({requests[0]});")
     elif OTHER_START.match(name) and requests:
         observation.after.append(f"observed.started_other({requests[0]});")
+    elif name == "MPI_Request_free":
+        observation.before = f".frees({names[0]})"
     elif name == "MPI_Finalize":
         observation.before, observation.blocks = ".collective(MPI_COMM_WORLD)", True
     elif TIMED.match(name):

@@ -16,6 +16,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/statistics/call_scope.hpp"
+#include "wire/statistics/call_statistics.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
@@ -66,6 +67,11 @@ void CallTimer::started_again(MPI_Request request) {
     message = found->second;
   }
   sent(message);
+}
+
+void CallTimer::freed(MPI_Request request) {
+  const MutexLock lock(mutex_);
+  prepared_.erase(to_bits(request));
 }
 
 TimedCall::TimedCall(CallTimer* timer, std::size_t function)

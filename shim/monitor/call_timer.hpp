@@ -45,6 +45,8 @@ class CallTimer {
   /// Notes what MPI_Start will send with a request, and counts it when it does.
   void prepared(MPI_Request request, const PreparedMessage& message);
   void started_again(MPI_Request request);
+  /// Forgets what MPI_Start would send: the handle can become that of another request.
+  void freed(MPI_Request request);
 
   [[nodiscard]] wire::CallSums sums() const { return statistics_.sums(); }
 

@@ -80,6 +80,12 @@ class ObservedCall {
     return *this;
   }
 
+  /// `request` is a request that the call frees.
+  ObservedCall& frees(const MPI_Request* request) {
+    if (request != nullptr && recorder_.timer() != nullptr) recorder_.timer()->freed(*request);
+    return *this;
+  }
+
   // After a call that has succeeded.
   void made(MPI_Comm parent, const MPI_Comm* made) { recorder_.made(function_, parent, *made); }
   void started_message(const MPI_Request* request, RecordedWait::Kind kind, MPI_Comm comm, int peer,

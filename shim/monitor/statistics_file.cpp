@@ -3,13 +3,11 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -19,10 +17,12 @@
 #include "shim/vendor.hpp"
 #include "wire/base/hash.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/node_name.hpp"
 #include "wire/base/output_file.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/peer/engine_counters.hpp"
 #include "wire/statistics/call_scope.hpp"
+#include "wire/statistics/call_statistics.hpp"
 #include "wire/statistics/process_statistics.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -49,12 +49,6 @@ std::string name_of_library() {
   line.resize(std::min(line.find('\n'), line.size()));
   std::ranges::replace(line, '\t', ' ');
   return line;
-}
-
-std::string name_of_node() {
-  constexpr std::size_t kLongest = 256;
-  std::array<char, kLongest> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 wire::PacketTraffic packets_of(const wire::HopTraffic& traffic) {
@@ -110,7 +104,7 @@ void write_statistics(Job& job, const CallTimer* timer) {
   statistics.rank = job.here;
   statistics.size = job.map.at_start().size();
   statistics.system = job.client;
-  statistics.host = name_of_node();
+  statistics.host = node_name();
   statistics.library = name_of_library();
   statistics.bin_ns = wire::TimeLine::kFirstWidth;
   add_engine(statistics, job);

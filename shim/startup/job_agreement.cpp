@@ -2,7 +2,6 @@
 #include "shim/startup/job_agreement.hpp"
 
 #include <mpi.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "shim/startup/system_plan.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
+#include "wire/base/node_name.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/address.hpp"
@@ -166,8 +166,7 @@ void describe_process(const SystemPlan& plan, wire::ProcInfo& info) {
   address = broadcast_bytes(plan.host_comm, plan.connector(), std::move(address));
   std::copy(address.begin(), address.end(), info.address.begin());
   info.pid = getpid();
-  utsname machine{};
-  if (uname(&machine) == 0) info.node = machine.nodename;
+  info.node = node_name();
 }
 
 /// Returns what a host tells the others of itself, but for its port.

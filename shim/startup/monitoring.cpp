@@ -4,7 +4,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include "shim/monitor/observed_call.hpp"
 #include "shim/monitor/recorder.hpp"
 #include "shim/startup/session.hpp"
+#include "wire/base/node_name.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/monitor/monitor_message.hpp"
 #include "wire/monitor/process_state.hpp"
@@ -34,11 +34,6 @@ std::uint64_t resident_bytes() {
   std::uint64_t resident = 0;
   file >> total >> resident;
   return file ? resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
-}
-
-std::string node_name_here() {
-  std::array<char, wire::kLongestMonitoredText> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 wire::ProcessCounters counters_of(Job& job) {
@@ -74,7 +69,7 @@ wire::ProcessState state_of(Job& job, Recorder& recorder, std::uint32_t wants) {
   state.rank = job.here;
   state.system = job.client;
   state.process = static_cast<std::uint32_t>(getpid());
-  state.host = node_name_here();
+  state.host = node_name();
   if ((wants & wire::kWantsCalls) != 0) recorder.describe(state);
   if ((wants & wire::kWantsCounters) != 0) state.counters = counters_of(job);
   return state;

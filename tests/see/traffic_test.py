@@ -23,7 +23,7 @@ def expected_traffic(rank):
         sent[peer][1] += messages * size
 
     add((rank + 1) % 4, 1, 7 * 8)
-    add((rank + 2) % 4, 5, 1000)
+    add((rank + 2) % 4, 6, 1000)
     if rank % 2 == 0:
         add(rank + 1, 1, MEGABYTE)
     return {str(peer): counts for peer, counts in sent.items()}
@@ -64,7 +64,7 @@ class Traffics(Case):
             )
             total = sum(inside) + sum(between)
             self.assertEqual(total, sum(counts[0] for counts in process["sent"].values()))
-            self.assertEqual(between[10], 5)  # 1000 bytes
+            self.assertEqual(between[10], 6)  # 1000 bytes
             self.assertEqual(inside[7], 3)  # 100 bytes
             self.assertEqual(between[7], 6)
             self.assertEqual(inside[21:], [1] if rank % 2 == 0 else [])  # 2^20 bytes
@@ -79,7 +79,7 @@ class Traffics(Case):
             self.assertEqual(between["MPI_Allreduce"], 10)
             self.assertNotIn("MPI_Allreduce", inside)
             self.assertEqual(between["MPI_Sendrecv"], 1)
-            self.assertEqual((between["MPI_Start"], between["MPI_Recv"]), (5, 5))
+            self.assertEqual((between["MPI_Start"], between["MPI_Recv"]), (6, 5))
             self.assertEqual(inside["MPI_Send" if rank % 2 == 0 else "MPI_Recv"], 1)
             self.assertEqual(list(process["waited_ns"]), [str(1 - rank // 2)])
 

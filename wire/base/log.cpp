@@ -7,8 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -23,6 +21,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/log_settings.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/node_name.hpp"
 #include "wire/base/output_file.hpp"
 #include "wire/base/result.hpp"
 
@@ -69,9 +68,8 @@ std::string time_text() {
 }
 
 std::string host_text() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "-";
-  return name.data();
+  std::string name = node_name();
+  return name.empty() ? "-" : name;
 }
 
 /// The log of this process.

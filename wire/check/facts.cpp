@@ -127,11 +127,6 @@ Interface interface_of(const std::vector<Interface>& interfaces, const wire::Hos
   return {{}, text, 0};
 }
 
-std::string node_name() {
-  utsname machine{};
-  return uname(&machine) == 0 ? printable(machine.nodename) : std::string();
-}
-
 std::string kernel_name() {
   utsname machine{};
   if (uname(&machine) != 0) return {};

@@ -16,8 +16,7 @@ namespace impishim::check {
 /// Returns the interface that has `address`; an empty name if none has.
 [[nodiscard]] Interface interface_of(const std::vector<Interface>& interfaces,
                                      const wire::HostId& address);
-/// Returns the names of this machine and of its kernel.
-[[nodiscard]] std::string node_name();
+/// Returns the name and the release of this machine's kernel.
 [[nodiscard]] std::string kernel_name();
 /// Resolves a host name.
 [[nodiscard]] HostName resolve(const std::string& name);

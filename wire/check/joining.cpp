@@ -14,6 +14,8 @@
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/node_name.hpp"
+#include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/check/facts.hpp"
@@ -53,7 +55,7 @@ using Outcome = std::optional<Failure>;
 /// machine's own.
 std::vector<HostName> names_in_use(const std::string& server, const wire::JoinSettings& settings,
                                    const std::vector<Interface>& interfaces) {
-  std::vector<std::string> names{node_name()};
+  std::vector<std::string> names{printable(node_name())};
   if (const auto parts = wire::split_address_and_port(server)) names.push_back(parts->first);
   std::istringstream stream(settings.address);
   for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
@@ -105,7 +107,7 @@ class Check {
   /// Collects what this system says of itself, and starts to listen.
   Outcome describe() {
     SystemReport& it = own();
-    it.node = node_name();
+    it.node = printable(node_name());
     it.kernel = kernel_name();
     it.server = options_.server;
     it.limits = read_limits();
@@ -244,7 +246,7 @@ class Check {
     host.more_addresses.assign(place_.announced.begin() + 1, place_.announced.end());
     host.port = listener_->port();
     host.procs = {{host.address, getpid()}};
-    host.node = node_name();
+    host.node = printable(node_name());
     options.hosts = {host};
     return options;
   }

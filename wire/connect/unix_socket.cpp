@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/hash.hpp"
+#include "wire/base/node_name.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 
@@ -58,9 +58,7 @@ std::array<std::uint64_t, 2> network_namespace() {
 std::uint64_t running_kernel() {
   std::string text;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
-  utsname machine{};
-  if (uname(&machine) == 0) text += machine.nodename;
-  return fnv1a(text);
+  return fnv1a(text + node_name());
 }
 
 Result<std::string> random_token() {

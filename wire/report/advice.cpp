@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "wire/base/log_histogram.hpp"
 #include "wire/report/job_statistics.hpp"
 #include "wire/statistics/call_scope.hpp"
+#include "wire/statistics/log_histogram.hpp"
 
 namespace impishim::report {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "wire/base/log_histogram.hpp"
 #include "wire/base/result.hpp"
 #include "wire/statistics/call_scope.hpp"
 #include "wire/statistics/call_statistics.hpp"
+#include "wire/statistics/log_histogram.hpp"
 #include "wire/statistics/process_statistics.hpp"
 
 namespace impishim::report {

@@ -7,9 +7,9 @@
 #include <map>
 #include <vector>
 
-#include "wire/base/log_histogram.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/statistics/call_scope.hpp"
+#include "wire/statistics/log_histogram.hpp"
 #include "wire/statistics/time_line.hpp"
 
 namespace impishim::wire {

@@ -16,10 +16,10 @@
 #include <system_error>
 #include <utility>
 
-#include "wire/base/log_histogram.hpp"
 #include "wire/base/result.hpp"
 #include "wire/statistics/call_scope.hpp"
 #include "wire/statistics/call_statistics.hpp"
+#include "wire/statistics/log_histogram.hpp"
 #include "wire/statistics/time_line.hpp"
 
 namespace impishim::wire {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "wire/base/log_histogram.hpp"
 #include "wire/base/result.hpp"
 #include "wire/statistics/call_scope.hpp"
 #include "wire/statistics/call_statistics.hpp"
+#include "wire/statistics/log_histogram.hpp"
 #include "wire/statistics/time_line.hpp"
 
 namespace impishim::wire {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ void pass_on(int rank, MPI_Comm comm) {
                (rank + kSize - 1) % kSize, 1, comm, MPI_STATUS_IGNORE);
 }
 
-/// Sends 1000 bytes five times, with a persistent request, to a rank of the other system.
+/// Sends 1000 bytes five times, with a persistent request, to a rank of the other system; then
+/// once, to a persistent receive that may have the handle of that request.
 void send_persistently(int rank) {
   constexpr int kBytes = 1000;
   std::vector<char> out(kBytes);
@@ -55,6 +57,11 @@ void send_persistently(int rank) {
     MPI_Recv(in.data(), kBytes, MPI_BYTE, (rank + 2) % kSize, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+  MPI_Request_free(&request);
+  MPI_Recv_init(in.data(), kBytes, MPI_BYTE, (rank + 2) % kSize, 2, MPI_COMM_WORLD, &request);
+  MPI_Start(&request);
+  MPI_Send(out.data(), kBytes, MPI_BYTE, (rank + 2) % kSize, 2, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Request_free(&request);
 }
 

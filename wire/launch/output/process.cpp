@@ -23,8 +23,8 @@
 namespace impishim::launch {
 namespace {
 
-/// Returns true if a call that has just failed is to be repeated. Waits before that if whoever
-/// shares the descriptor has made it non-blocking.
+/// Returns true if a call that has just failed is to be repeated. Waits first if the descriptor
+/// does not block, as another process that shares it can arrange.
 bool is_worth_repeating(int descriptor, short events) {
   if (errno == EINTR) return true;
   if (errno != EAGAIN) return false;

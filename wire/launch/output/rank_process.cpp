@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/node_name.hpp"
 #include "wire/base/result.hpp"
 #include "wire/launch/output/output_forwarder.hpp"
 #include "wire/launch/output/process.hpp"
@@ -36,9 +36,7 @@ namespace {
 Result<void> write_to_file(const std::string& pattern, const RankOutputRequest& request,
                            int target) {
   if (pattern.empty()) return {};
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  const auto name = expand_output_pattern(pattern, request, native_rank(), host.data());
+  const auto name = expand_output_pattern(pattern, request, native_rank(), node_name());
   if (!name) return name.error();
   // Open MPI closes the standard input of a process that has closed both of its outputs.
   if (fcntl(target, F_DUPFD, kOutOfTheWay) < 0) return call_failed("keep an output open");

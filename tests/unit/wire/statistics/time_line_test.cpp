@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "wire/base/log_histogram.hpp"
 #include "wire/statistics/call_scope.hpp"
+#include "wire/statistics/log_histogram.hpp"
 
 namespace impishim::wire {
 namespace {
