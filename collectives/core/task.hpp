@@ -10,6 +10,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -59,6 +60,9 @@ class [[nodiscard]] Task {
   /// Returns the operation that the task is waiting for, or null if the task has not started or is
   /// done.
   [[nodiscard]] Pending* awaited() const;
+  /// Returns how often the task has begun to wait: it grows with all progress. The address of what
+  /// is awaited does not tell, since the next operation can lie where the last one was.
+  [[nodiscard]] std::uint64_t waits() const;
   /// Returns the first error, or success. Call it when the task is done.
   [[nodiscard]] Result<void> outcome() const;
 
@@ -66,6 +70,7 @@ class [[nodiscard]] Task {
   /// State shared by an outermost task and all tasks that it awaits.
   struct Chain {
     Pending* awaited = nullptr;
+    std::uint64_t waits = 0;
     std::coroutine_handle<> innermost;
     std::optional<Error> first_error;
   };
@@ -86,6 +91,7 @@ struct Task::PendingAwaiter {
   void await_suspend(std::coroutine_handle<> waiting) const {
     // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as in await_transform()
     chain.awaited = &pending;
+    ++chain.waits;
     chain.innermost = waiting;
   }
   void await_resume() const {
@@ -159,6 +165,8 @@ inline bool Task::step() {
 }
 
 inline Pending* Task::awaited() const { return coroutine_.promise().own_chain.awaited; }
+
+inline std::uint64_t Task::waits() const { return coroutine_.promise().own_chain.waits; }
 
 inline Result<void> Task::outcome() const {
   const auto& error = coroutine_.promise().own_chain.first_error;

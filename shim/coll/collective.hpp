@@ -201,8 +201,8 @@ class Collective {
   /// Returns the messages to the remote group of an intercommunicator.
   [[nodiscard]] EngineTransport& leaders_across();
   [[nodiscard]] bool given_up() const { return given_up_.has_value(); }
-  /// Returns the operation that the task waits for, or null.
-  [[nodiscard]] const collectives::Pending* awaited() const { return task_->awaited(); }
+  /// Returns how often the task has begun to wait.
+  [[nodiscard]] std::uint64_t waits() const { return task_->waits(); }
   /// Returns the text of the first wrong argument.
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] const char* function() const { return function_; }

@@ -149,9 +149,9 @@ bool CollectiveQueue::first_is_over(Job& job) {
 /// Returns true if the first collective has waited for so long that notices must be read.
 bool CollectiveQueue::must_read_notices(bool in_doubt) {
   const QueuedCollective& first = *waiting_.front();
-  if (stall_.first != &first || stall_.awaited != first.call.awaited() ||
+  if (stall_.number != first.number || stall_.waits != first.call.waits() ||
       stall_.in_doubt != in_doubt)
-    stall_ = {&first, first.call.awaited(), in_doubt, false, 0, {}, {}};
+    stall_ = {first.number, first.call.waits(), in_doubt, false, 0, {}, {}};
   const bool at_start = stall_.steps++ == 0;
   if (!at_start && !in_doubt && stall_.steps % kStepsPerReading != 0) return false;
   const auto now = Clock::now();

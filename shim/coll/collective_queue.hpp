@@ -77,8 +77,8 @@ class CollectiveQueue {
  private:
   /// How long the first collective has waited without a step forward, or in doubt.
   struct Stall {
-    const QueuedCollective* first = nullptr;
-    const collectives::Pending* awaited = nullptr;
+    std::uint64_t number = 0;  ///< of the collective
+    std::uint64_t waits = 0;   ///< Task::waits() then
     bool in_doubt = false;
     bool told = false;
     std::uint32_t steps = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace impishim::collectives {
@@ -103,6 +104,29 @@ TEST(TaskTest, RunsAnAwaitedTaskAsAPartOfItself) {
   third.over = true;
   EXPECT_TRUE(task.step());
   EXPECT_EQ(trace, "(abc).");
+}
+
+/// Awaits two operations, one after the other, at the same address.
+Task two_at_one_address(std::optional<Event>& place) {
+  co_await place.emplace();
+  co_await place.emplace();
+}
+
+TEST(TaskTest, WaitsGrowWithProgressEvenAtOneAddress) {
+  std::optional<Event> place;
+  Task task = two_at_one_address(place);
+  EXPECT_EQ(task.waits(), 0U);
+  EXPECT_FALSE(task.step());
+  const Pending* const first = task.awaited();
+  EXPECT_EQ(task.waits(), 1U);
+  EXPECT_FALSE(task.step());
+  EXPECT_EQ(task.waits(), 1U) << "nothing has happened";
+  place->over = true;
+  EXPECT_FALSE(task.step());
+  EXPECT_EQ(task.awaited(), first);
+  EXPECT_EQ(task.waits(), 2U);
+  place->over = true;
+  EXPECT_TRUE(task.step());
 }
 
 TEST(TaskTest, GoesOnAfterErrorsAndTellsTheFirst) {
