@@ -2,13 +2,13 @@
 # Sourced by the scripts: what Debian packages they need, and how missing ones are installed. Debian 12 is what is tested.
 
 build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libtomlplusplus-dev libelf-dev libgtest-dev libgmock-dev
-                pkg-config libfabric-dev libfabric-bin nlohmann-json3-dev libhdf5-dev libssl-dev libzstd-dev)
+                pkg-config libfabric-dev libfabric-bin nlohmann-json3-dev libprotozero-dev libhdf5-dev libssl-dev libzstd-dev)
 demo_packages=(netpipe-mpich2 openmpi-bin libopenmpi-dev)
 demo_darray_packages=(openmpi-bin libopenmpi-dev libpng-dev)
 test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2 nftables openssh-server openssh-client zsh
                 slurm-wlm slurmctld slurmd munge
                libscalapack-mpich-dev libscalapack-openmpi-dev libhdf5-mpich-dev libhdf5-openmpi-dev hdf5-tools
-               libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py tmux chromium)
+               libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py tmux chromium protobuf-compiler)
 # npm fetches what impishim-report draws with. Other packages of Node.js have it as well.
 command -v npm >/dev/null || test_packages+=(npm)
 # MPICH's test programs: apt-get source takes the tarball as it is.

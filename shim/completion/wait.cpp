@@ -22,6 +22,8 @@
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
+#include "wire/trace/trace.hpp"
+#include "wire/trace/trace_event.hpp"
 #include "wire/window/window_service.hpp"
 
 namespace impishim::shim {
@@ -131,6 +133,18 @@ void progress_for_vendor(Job& job) {
     next_poll = now + pause;
   }
   progress_vendor_and_queues(job, came, 1);
+}
+
+void TracedWait::begin_now() {
+  if (wire::Trace::calls_of_thread() > 0) begin_ns_ = trace_->now_ns();
+}
+
+void TracedWait::end() {
+  wire::TraceEvent event;
+  event.kind = wire::TraceKind::kWait;
+  event.begin_ns = begin_ns_;
+  event.end_ns = trace_->now_ns();
+  trace_->add(event);
 }
 
 WaitPolicy::WaitPolicy(const Job& job) : pace_(crowded(job) ? kCrowdedPace : kAmplePace) {}

@@ -79,6 +79,31 @@ class WaitPolicy {
   std::chrono::microseconds slept_{0};
 };
 
+/// Traces a wait inside of a traced call, from begin() until this ends. Does nothing without a
+/// trace.
+class TracedWait {
+ public:
+  explicit TracedWait(wire::Trace* trace) : trace_(trace) {}
+  ~TracedWait() {
+    if (begin_ns_ != 0) [[unlikely]]
+      end();
+  }
+  TracedWait(const TracedWait&) = delete;
+  TracedWait& operator=(const TracedWait&) = delete;
+
+  void begin() {
+    if (trace_ != nullptr) [[unlikely]]
+      begin_now();
+  }
+
+ private:
+  void begin_now();
+  void end();
+
+  wire::Trace* trace_;
+  std::int64_t begin_ns_ = 0;
+};
+
 /// Makes progress until `done()` is true. The caller must not hold locks; `done` may call the
 /// vendor. `vendor_may_complete` is a bool, or a function that tells it for the current state of
 /// the wait.
@@ -91,7 +116,11 @@ void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done)
     if (!vendor_may_complete) max_polls = policy.max_polls();
   }
   bool over = done();
-  if (!over) policy.begin();
+  TracedWait traced(job.trace.get());
+  if (!over) {
+    policy.begin();
+    traced.begin();
+  }
   while (!over) {
     std::uint32_t polls = 1;
     bool came = job.engine->poll(true) != 0;

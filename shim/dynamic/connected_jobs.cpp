@@ -43,7 +43,7 @@ wire::Client client_of(const wire::GroupMember& member, const wire::Client& own)
   client.impishim = true;
   client.representation = member.representation;
   client.collectives = own.collectives;  // the roots have compared it
-  client.concurrent = member.concurrent;
+  client.traits.concurrent = member.concurrent;
   return client;
 }
 
@@ -84,7 +84,7 @@ wire::GroupMember ConnectedJobs::describe(std::uint16_t port) const {
   member.job = job_number_;
   member.system = job_.client;
   member.representation = client.representation;
-  member.concurrent = client.concurrent;
+  member.concurrent = client.traits.concurrent;
   member.node = map.node_name(proc.host);
   return member;
 }

@@ -66,8 +66,13 @@ void write_final_message(const std::string& text) {
   let_launcher_read();
 }
 
-void end_after_failure(Job& job) {
+void keep_records(const Job& job) {
   write_log_buffer();
+  if (const auto write = job.write_trace.load(); write != nullptr) write(job);
+}
+
+void end_after_failure(Job& job) {
+  keep_records(job);
   print_once(job, *job.engine->failure());
   const int code = exit_code(job);
   vendor::Abort(MPI_COMM_WORLD, code);
@@ -75,7 +80,7 @@ void end_after_failure(Job& job) {
 }
 
 void exit_after_failure(const Job& job, const Error& failure) {
-  write_log_buffer();
+  keep_records(job);
   print_once(job, failure);
   _exit(exit_code(job));
 }

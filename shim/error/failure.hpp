@@ -14,6 +14,10 @@ namespace impishim::shim {
 /// then.
 void let_launcher_read();
 
+/// Writes what is only in memory: the log's buffer, and the trace. For the end of a job by a
+/// failure.
+void keep_records(const Job& job);
+
 /// Prints why the job ends, and blocks until the launcher has read it.
 void write_final_message(const std::string& text);
 

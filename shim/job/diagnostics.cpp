@@ -14,6 +14,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/engine/engine.hpp"
+#include "wire/trace/trace_settings.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -47,6 +48,9 @@ Result<Diagnostics> Diagnostics::from_environment() {
   if (!stall) return stall.error();
   if (const char* text = secure_getenv("IMPISHIM_STATS"); text != nullptr)
     diagnostics.stats_prefix = text;
+  auto trace = wire::TraceSettings::from_environment();
+  if (!trace) return trace.error();
+  diagnostics.trace = *trace;
   if (const char* text = secure_getenv("IMPISHIM_DUMP_SIGNAL"); text != nullptr) {
     diagnostics.on_signal = std::strcmp(text, "usr1") == 0;
     if (!diagnostics.on_signal && std::strcmp(text, "none") != 0) {

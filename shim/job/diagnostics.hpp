@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Diagnostic output of a joined process: its state on a signal and in a stalled wait, and where
-/// its statistics go (monitor/statistics_file.hpp).
+/// its statistics and its trace go (monitor/statistics_file.hpp, monitor/trace_file.hpp).
 #pragma once
 
 #include <signal.h>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "wire/base/result.hpp"
+#include "wire/trace/trace_settings.hpp"
 
 namespace impishim::shim {
 
@@ -22,6 +23,7 @@ struct Diagnostics {
   int stand_seconds = 5;
   /// IMPISHIM_STATS: the prefix of the statistics file, followed by ".RANK.json"; empty: none.
   std::string stats_prefix;
+  wire::TraceSettings trace;
   struct sigaction vendors {};  ///< for SIGUSR1, while this library handles it
   /// Reads the variables above. Error kConfiguration if a value is invalid.
   [[nodiscard]] static Result<Diagnostics> from_environment();

@@ -48,7 +48,8 @@
 
 namespace impishim::wire {
 class MonitorThread;
-}
+class Trace;
+}  // namespace impishim::wire
 
 namespace impishim::shim {
 
@@ -72,6 +73,10 @@ struct Job {
 
   wire::PortRange ports;    ///< IMPISHIM_PORT, also for what listens later
   std::string wire_format;  ///< IMPISHIM_WIRE_FORMAT: auto, or the name of a format
+  /// Null without IMPISHIM_TRACE. The recorder, which outlives the job, shares it.
+  std::shared_ptr<wire::Trace> trace;
+  /// Writes the trace; null without one.
+  std::atomic<void (*)(const Job&)> write_trace{nullptr};
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;
   std::unique_ptr<wire::Reconnector> reconnector;  ///< null if no channel is resumable

@@ -13,6 +13,7 @@
 #include "shim/monitor/call_timer.hpp"
 #include "shim/monitor/recorded_call.hpp"
 #include "shim/monitor/recorder.hpp"
+#include "shim/monitor/traced_call.hpp"
 
 namespace impishim::shim {
 
@@ -26,7 +27,7 @@ inline constinit std::atomic<Recorder*> the_recorder{nullptr};
 }
 
 /// A call of the program's that the thread is in while this exists. It tells who asks: the record
-/// for impirun -why, and the timer of the statistics. Only where calls_are_observed().
+/// for impirun -why, the timer of the statistics, and the trace. Only where calls_are_observed().
 class ObservedCall {
  public:
   /// `number` is the function's index in kFunctionNames.
@@ -34,7 +35,8 @@ class ObservedCall {
       : recorder_(*the_recorder.load(std::memory_order_acquire)),
         function_(function),
         recorded_(recorder_, function),
-        timed_(recorder_.timer(), number) {}
+        timed_(recorder_.timer(), number),
+        traced_(recorder_.trace(), number) {}
   ~ObservedCall() {
     if (ending_ != nullptr) recorder_.attach(ending_handle_, *ending_);
   }
@@ -46,12 +48,14 @@ class ObservedCall {
     const RecordedWait wait = recorder_.message(kind, comm, peer, tag);
     if (wait.kind != RecordedWait::Kind::kOther) recorded_.add(wait);
     timed_.concerns(wait);
+    traced_.concerns(wait);
     return *this;
   }
   ObservedCall& collective(MPI_Comm comm) {
     latest_ = recorder_.collective(function_, comm);
     recorded_.add(latest_);
     timed_.concerns(latest_);
+    traced_.concerns(latest_);
     return *this;
   }
   ObservedCall& requests(int count, const MPI_Request* requests, bool any_ends) {
@@ -68,14 +72,19 @@ class ObservedCall {
 
   // What a call concerns that does not wait.
   ObservedCall& reaches(RecordedWait::Kind kind, MPI_Comm comm, int peer, int tag) {
-    if (timed_.is_timed()) timed_.concerns(recorder_.message(kind, comm, peer, tag));
+    if (!timed_.is_timed() && !traced_.is_traced()) return *this;
+    const RecordedWait wait = recorder_.message(kind, comm, peer, tag);
+    timed_.concerns(wait);
+    traced_.concerns(wait);
     return *this;
   }
   ObservedCall& polls(int count, const MPI_Request* requests) {
-    if (!timed_.is_timed()) return *this;
-    for (int i = 0; i < count && requests != nullptr; ++i) {
+    // The trace names what a call waits for only if that is one.
+    const int asked = timed_.is_timed() || (traced_.is_traced() && count == 1) ? count : 0;
+    for (int i = 0; i < asked && requests != nullptr; ++i) {
       const std::optional<RecordedWait> started = recorder_.started(requests[i]);
       timed_.concerns_request(requests[i], started ? &*started : nullptr);
+      if (started && count == 1) traced_.concerns(*started);
     }
     return *this;
   }
@@ -101,6 +110,7 @@ class ObservedCall {
     if (ending_ != nullptr) recorder_.forget(*std::exchange(ending_, nullptr));
   }
   void sent(MPI_Comm comm, int peer, MPI_Count count, MPI_Datatype datatype) {
+    if (traced_.is_traced()) traced_.sends(message_bytes(count, datatype));
     if (timed_.is_timed()) recorder_.timer()->sent(message_of(comm, peer, count, datatype));
   }
   void prepared(const MPI_Request* request, MPI_Comm comm, int peer, MPI_Count count,
@@ -124,6 +134,7 @@ class ObservedCall {
   const char* function_;
   RecordedCall recorded_;
   TimedCall timed_;
+  TracedCall traced_;
   RecordedWait latest_;
   /// The communicator that the call frees, until it has succeeded, and its handle.
   RecordedGroup* ending_ = nullptr;

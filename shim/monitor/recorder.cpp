@@ -101,7 +101,7 @@ wire::MonitoredCall call_of(const RecordedContent& content, std::int64_t now_ns)
 }  // namespace
 
 Recorder::Recorder(Job& job, bool answers, CallTimer* timer)
-    : job_(job), answers_(answers), timer_(timer) {
+    : job_(job), answers_(answers), timer_(timer), trace_(job.trace) {
   const bool split = job.world == nullptr && job.joined_world != MPI_COMM_WORLD;
   insert(MPI_COMM_WORLD, split ? fmt::format("world of system {}", job.client) : "world");
   if (split) insert(job.joined_world, "joined world");
@@ -241,6 +241,13 @@ void Recorder::attach(MPI_Comm comm, RecordedGroup& group) { by_handle_.insert(c
 void Recorder::forget(const RecordedGroup& group) {
   const MutexLock lock(mutex_);
   std::erase_if(groups_, [&group](const auto& each) { return each.get() == &group; });
+}
+
+std::string Recorder::name_of(std::uint64_t id) {
+  const MutexLock lock(mutex_);
+  const auto found =
+      std::ranges::find_if(groups_, [id](const auto& each) { return each->id == id; });
+  return found == groups_.end() ? "" : (*found)->name;
 }
 
 void Recorder::describe(wire::ProcessState& state) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What this process's threads do in MPI, for questions that come through the rendezvous server
-/// (docs/see.md), and for statistics. There is a recorder only in a job with IMPISHIM_MONITOR=on,
-/// or with IMPISHIM_STATS.
+/// (docs/see.md), for statistics and for a trace. There is a recorder only in a job with
+/// IMPISHIM_MONITOR=on, IMPISHIM_STATS or IMPISHIM_TRACE.
 #pragma once
 
 #include <mpi.h>
@@ -21,6 +21,7 @@
 #include "wire/base/mutex.hpp"
 #include "wire/monitor/process_state.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/trace/trace.hpp"
 
 namespace impishim::shim {
 
@@ -44,13 +45,14 @@ class Recorder {
  public:
   /// Creates the recorder of `job`, which must have all its communicators. `answers`: questions are
   /// answered, so that the calls of threads are recorded. `timer` is null if no call is timed;
-  /// otherwise it must live as long.
+  /// otherwise it must live as long. Calls are traced if the job has a trace.
   Recorder(Job& job, bool answers, CallTimer* timer);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
   [[nodiscard]] bool answers() const { return answers_; }
   [[nodiscard]] CallTimer* timer() const { return timer_; }
+  [[nodiscard]] wire::Trace* trace() const { return trace_.get(); }
 
   /// Returns the record of the calling thread; null if there are too many threads.
   [[nodiscard]] CallRecord* record_of_thread();
@@ -79,6 +81,8 @@ class Recorder {
   /// Forgets a communicator that has been freed.
   void forget(const RecordedGroup& group);
 
+  /// Returns the name of the communicator with this number; empty if it is not known any more.
+  [[nodiscard]] std::string name_of(std::uint64_t id);
   /// Adds the calls of all threads, and the communicators, to a state.
   void describe(wire::ProcessState& state);
 
@@ -90,6 +94,7 @@ class Recorder {
   Job& job_;
   const bool answers_;
   CallTimer* const timer_;
+  const std::shared_ptr<wire::Trace> trace_;
   HandleTable<MPI_Comm, RecordedGroup> by_handle_;
   Mutex mutex_;
   std::vector<std::unique_ptr<RecordedGroup>> groups_ IMPISHIM_GUARDED_BY(mutex_);

@@ -29,17 +29,6 @@
 namespace impishim::shim {
 namespace {
 
-/// Returns a text that is the same in all processes of a job, and another one in other jobs: a hash
-/// of who its processes are.
-std::string name_of_job(const wire::JobMap& map) {
-  Fnv1a hash;
-  for (const wire::Proc& proc : map.procs()) {
-    for (const std::byte each : proc.id.host) hash.add(static_cast<std::uint64_t>(each));
-    hash.add(static_cast<std::uint64_t>(proc.id.pid));
-  }
-  return fmt::format("{:016x}", hash.value());
-}
-
 /// Returns the first line of what the vendor's library says about itself.
 std::string name_of_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
@@ -96,6 +85,15 @@ void add_calls(wire::ProcessStatistics& statistics, const CallTimer& timer) {
 }
 
 }  // namespace
+
+std::string name_of_job(const wire::JobMap& map) {
+  Fnv1a hash;
+  for (const wire::Proc& proc : map.procs()) {
+    for (const std::byte each : proc.id.host) hash.add(static_cast<std::uint64_t>(each));
+    hash.add(static_cast<std::uint64_t>(proc.id.pid));
+  }
+  return fmt::format("{:016x}", hash.value());
+}
 
 void write_statistics(Job& job, const CallTimer* timer) {
   if (job.diagnostics.stats_prefix.empty()) return;

@@ -27,6 +27,7 @@
 #include "shim/job/job.hpp"
 #include "shim/job/lost_systems.hpp"
 #include "shim/monitor/observed_call.hpp"
+#include "shim/startup/clock_comparison.hpp"
 #include "shim/startup/init.hpp"
 #include "shim/startup/monitoring.hpp"
 #include "shim/startup/session.hpp"
@@ -109,6 +110,7 @@ void join_if_asked(bool answer) {
   }
   ToolState::instance().keep_settings(joined_job);
   start_monitoring(joined_job, *request);
+  compare_clocks(joined_job);
   if (answer) answer_signals(joined_job);
   follow_error_handler(joined_job);
 }
@@ -165,6 +167,7 @@ int leave_and_finalise(Job& job) {
     // Where a collective of all processes was given up, only the hosts' FINI keep them together.
     const int code = all->broken.load() ? MPI_SUCCESS : calls::Barrier(job, job.joined_world);
     if (code != MPI_SUCCESS && !all->broken.load()) return code;
+    if (!all->broken.load()) compare_clocks(job);
   }
   job.failure_notices.stop(job);
   drive_until(job, true, [&] { return job.engine->idle(); });
@@ -220,7 +223,7 @@ int Finalize(Job& job) {
 }
 
 int Abort(Job& job, MPI_Comm comm, int errorcode) {
-  write_log_buffer();
+  keep_records(job);
   announce_end(job, errorcode,
                fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
   let_launcher_read();

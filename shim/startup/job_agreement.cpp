@@ -122,12 +122,13 @@ void note_inner_addresses(const SystemPlan& plan, std::span<const wire::ProcInfo
 /// Agrees with the other systems, on the process that speaks for this one. `gathered` has the
 /// encoded ProcInfo of each process.
 Result<JobAgreement> negotiate(const JobSettings& settings, const SystemPlan& plan, JobEntry& entry,
-                               std::span<const std::vector<std::byte>> gathered, bool concurrent) {
+                               std::span<const std::vector<std::byte>> gathered,
+                               wire::ClientTraits traits) {
   const auto procs = wire::decode_all(gathered);
   if (!procs) return procs.error();
   auto options = join_options(settings, plan, *procs);
   if (!options) return options.error();
-  options->concurrent = concurrent;
+  options->traits = traits;
   auto agreed = entry.server->exchange(*options);
   if (!agreed) return agreed.error();
   // If the server is foreign, the system has its own secret.
@@ -240,13 +241,13 @@ Result<HostOpening> open_host(const JobSettings& settings, const SystemPlan& pla
 }
 
 Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan& plan,
-                                  JobEntry entry, wire::ProcInfo info, bool concurrent) {
+                                  JobEntry entry, wire::ProcInfo info, wire::ClientTraits traits) {
   describe_process(plan, info);
   const auto gathered = gather_bytes(plan.all, plan.speaker, info.encode());
   Result<JobAgreement> agreed = JobAgreement{};
   std::vector<std::byte> encoded;
   if (plan.rank == plan.speaker) {
-    agreed = negotiate(settings, plan, entry, gathered, concurrent);
+    agreed = negotiate(settings, plan, entry, gathered, traits);
     if (agreed) {
       agreed->own_server = std::move(entry.own_server);
       agreed->map.set_lanes(settings.joining.size.lanes);

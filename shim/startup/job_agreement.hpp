@@ -65,10 +65,10 @@ struct JobAgreement {
 };
 
 /// Negotiates with the other systems. plan.speaker does so for all processes of the system.
-/// `concurrent` is true if some process of the system has threads that call MPI concurrently.
+/// `traits` are those of the system.
 /// Collective; kAborted on a process that only follows the speaker's failure.
 [[nodiscard]] Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan& plan,
                                                 JobEntry entry, wire::ProcInfo info,
-                                                bool concurrent);
+                                                wire::ClientTraits traits);
 
 }  // namespace impishim::shim

@@ -100,7 +100,7 @@ void start_answering(Job& job, Recorder& recorder, const std::string& server) {
 
 void start_monitoring(Job& job, const JobSettings& settings) {
   CallTimer* const timer = new_timer(job);
-  if (!settings.monitor && timer == nullptr) return;
+  if (!settings.monitor && timer == nullptr && job.trace == nullptr) return;
   Recorder& recorder = new_recorder(job, settings.monitor, timer);
   if (settings.monitor) start_answering(job, recorder, settings.server);
   the_recorder.store(&recorder, std::memory_order_release);

@@ -21,6 +21,7 @@
 #include "shim/monitor/observed_call.hpp"
 #include "shim/monitor/recorder.hpp"
 #include "shim/monitor/statistics_file.hpp"
+#include "shim/monitor/trace_file.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/request/request.hpp"
 #include "shim/startup/host_connections.hpp"
@@ -38,29 +39,40 @@
 #include "wire/startup/rank_pipe.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/reconnect_time.hpp"
+#include "wire/trace/trace.hpp"
 
 namespace impishim::shim {
 namespace {
 
-/// Returns a job of this process that has not joined yet. Sets `concurrent` if some process of the
-/// system has threads that call MPI concurrently.
-std::unique_ptr<Job> make_job(const JobSettings& settings, int thread_level, bool& concurrent) {
+/// Starts the trace, if there is to be one.
+void start_trace(Job& job) {
+  const wire::TraceSettings& settings = job.diagnostics.trace;
+  if (settings.prefix.empty()) return;
+  job.trace = std::make_shared<wire::Trace>(settings.bytes, settings.skew_ns);
+  job.write_trace = write_trace;
+}
+
+/// Returns a job of this process that has not joined yet. Sets `traits` to those of the system.
+std::unique_ptr<Job> make_job(const JobSettings& settings, int thread_level,
+                              wire::ClientTraits& traits) {
   auto job = std::make_unique<Job>();
   job->requests = std::make_shared<RequestPool>();
   job->thread_level = thread_level;
   job->client = settings.client;
   job->diagnostics = settings.diagnostics;
+  start_trace(*job);
   job->ports = settings.joining.ports;
   job->wire_format = settings.wire_format;
   job->private_comm = duplicate(MPI_COMM_WORLD);
   job->vendor_progress.emplace();
   vendor::Comm_group(job->private_comm, &job->native_group);
-  int highest[2] = {thread_level, settings.poll_native ? 1 : 0};
+  int highest[3] = {thread_level, settings.poll_native ? 1 : 0, job->trace == nullptr ? 1 : 0};
   MPI_Request request = MPI_REQUEST_NULL;
-  vendor::Iallreduce(MPI_IN_PLACE, highest, 2, MPI_INT, MPI_MAX, job->private_comm, &request);
+  vendor::Iallreduce(MPI_IN_PLACE, highest, 3, MPI_INT, MPI_MAX, job->private_comm, &request);
   wait_politely(request);
-  concurrent = highest[0] == MPI_THREAD_MULTIPLE;
-  job->polls_collectives = concurrent || highest[1] != 0;
+  traits.concurrent = highest[0] == MPI_THREAD_MULTIPLE;
+  traits.traces = highest[2] == 0;
+  job->polls_collectives = traits.concurrent || highest[1] != 0;
   return job;
 }
 
@@ -87,6 +99,7 @@ void start_engine(const JobSettings& settings, Job& job,
   options.job = job.map.now();
   options.here = job.here;
   options.relay = settings.relay;
+  options.trace = job.trace.get();
   for (const wire::Client& client : clients)
     options.format_of_client.push_back(
         wire::format_for(client, settings.wire_format, settings.as_lam));
@@ -95,7 +108,8 @@ void start_engine(const JobSettings& settings, Job& job,
   job.engine = std::make_unique<wire::Engine>(std::move(options));
   job.tells_failures = std::ranges::all_of(clients, &wire::Client::impishim);
   job.gives_contexts =
-      job.tells_failures && std::ranges::any_of(clients, &wire::Client::concurrent);
+      job.tells_failures &&
+      std::ranges::any_of(clients, [](const wire::Client& each) { return each.traits.concurrent; });
   set_limits(settings, job);
   job.progress = std::make_unique<wire::ProgressThread>(
       *job.engine, [&job](const Error& failure) { exit_after_failure(job, failure); },
@@ -158,8 +172,8 @@ std::chrono::seconds time_to_return(const Job& job) {
 }  // namespace
 
 Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level) {
-  bool concurrent = false;
-  auto job = make_job(settings, thread_level, concurrent);
+  wire::ClientTraits traits;
+  auto job = make_job(settings, thread_level, traits);
   const MPI_Comm all = job->private_comm;
   auto gateways = common_outcome(all, agree_on_gateways(settings, all));
   if (!gateways) return gateways.error();
@@ -172,8 +186,8 @@ Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level)
   job->host_comm = plan.host_comm;
   auto opening = common_outcome(all, open_host(settings, plan));
   if (!opening) return opening.error();
-  auto agreement = common_outcome(
-      all, agree_on_job(settings, plan, std::move(*entry), opening->info, concurrent));
+  auto agreement =
+      common_outcome(all, agree_on_job(settings, plan, std::move(*entry), opening->info, traits));
   if (!agreement) return agreement.error();
   auto connected = connect(settings, plan, std::move(*opening), std::move(*agreement), *job);
   if (!connected) return connected.error();
@@ -183,6 +197,7 @@ Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level)
 }
 
 void leave(Job& job) {
+  write_trace(job);
   const Recorder* recorder = the_recorder.load();
   write_statistics(job, recorder == nullptr ? nullptr : recorder->timer());
   sleeping_barrier(job.private_comm);

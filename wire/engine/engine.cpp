@@ -76,7 +76,9 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait)
       receive_path({settings, state, flags, failure, peers, send_path, *this}),
       shutdown(
           {settings, state, flags, failure, peers, readiness, sender, send_path, receive_path}),
-      dispatcher({settings, state, peers, readiness, relay, send_path, receive_path, shutdown}) {}
+      dispatcher({settings, state, peers, readiness, relay, send_path, receive_path, shutdown}) {
+  state.trace = options.trace;
+}
 
 std::size_t Engine::Impl::poll_link(Link& link) {
   std::size_t events = 0;

@@ -32,6 +32,8 @@
 
 namespace impishim::wire {
 
+class Trace;
+
 /// Everything that an Engine is made of. `here` is this process's world rank.
 struct EngineOptions {
   JobMap job;
@@ -43,6 +45,7 @@ struct EngineOptions {
   /// Representation of payloads to and from each client; indexed by client.
   std::vector<Format> format_of_client;
   RelayOptions relay;
+  Trace* trace = nullptr;  ///< of what happens to packets; null: none. Outlives the engine
 };
 
 /// A message taken out of the unexpected queue by Engine::match_probe (MPI_Mprobe).

@@ -10,12 +10,15 @@
 
 #include "wire/base/assert.hpp"
 #include "wire/base/result.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/peer/engine_settings.hpp"
 #include "wire/peer/link.hpp"
 #include "wire/peer/lost_clients.hpp"
 #include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/trace/trace.hpp"
+#include "wire/trace/trace_event.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -99,6 +102,8 @@ Result<void> PacketDispatcher::packet_begins(Link& link) {
       return {};
   }
   arrival.source = route.source;
+  if (parts_.state.trace != nullptr) [[unlikely]]
+    trace_arrival(link, route);
   if (link.peer_finished && comes_too_late(link))
     return broken("a packet after FINI that is no acknowledgement");
   if (route.relay_to != nullptr) {
@@ -107,6 +112,20 @@ Result<void> PacketDispatcher::packet_begins(Link& link) {
   }
   if (!carries_message(header.type)) return {};
   return parts_.receive_path.packet_begins(link);
+}
+
+/// Traces a packet that begins to arrive. The first packet of a message has the message's flow.
+void PacketDispatcher::trace_arrival(const Link& link, const PacketRoute& route) {
+  const PacketHeader& header = link.input.header();
+  if (carries_message(header.type) && header.cid == kClockContext) return;
+  const bool rest = header.type == PacketType::kData && header.msglen > parts_.settings.datalen;
+  TraceEvent event;
+  event.kind = route.relay_to != nullptr ? TraceKind::kRelayed : TraceKind::kReceived;
+  event.name = static_cast<std::uint16_t>(header.type);
+  event.peer = route.relay_to != nullptr ? route.destination : route.source;
+  event.bytes = header.payload_size();
+  if (carries_message(header.type) && !rest) event.flow = flow_of(route.source, header.srqid);
+  parts_.state.trace->add_now(event);
 }
 
 /// Begins a packet that names no process: FINI, and the types that only this library sends.

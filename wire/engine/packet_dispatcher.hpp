@@ -43,6 +43,7 @@ class PacketDispatcher {
  private:
   [[nodiscard]] Result<std::size_t> handle_input(Link& link);
   [[nodiscard]] Result<void> packet_begins(Link& link);
+  void trace_arrival(const Link& link, const PacketRoute& route);
   [[nodiscard]] Result<void> link_packet_begins(Link& link);
   void relayed_packet_begins(Link& link);
   [[nodiscard]] Result<void> find_route(Link& link, const PacketHeader& header);

@@ -28,6 +28,9 @@ inline constexpr ContextId kLibraryContext = ContextId{1} << 62U;
 /// message says: jobs that are connected number each other's processes differently.
 inline constexpr ContextId kServiceContexts = ContextId{1} << 63U;
 
+/// The context of messages that compare clocks, which no trace shows.
+inline constexpr ContextId kClockContext = kServiceContexts + 32;
+
 inline constexpr std::int32_t kAnySource = -1;  ///< source of a receive or probe: any sender
 inline constexpr std::int32_t kAnyTag = -1;     ///< tag of a receive or probe: any tag
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/result.hpp"
@@ -44,6 +45,34 @@ ProcId load_proc(const std::byte* at) {
 }
 
 }  // namespace
+
+std::string_view name_of(PacketType type) {
+  switch (type) {
+    case PacketType::kData:
+      return "DATA";
+    case PacketType::kDataSync:
+      return "DATASYNC";
+    case PacketType::kProtoAck:
+      return "PROTOACK";
+    case PacketType::kSyncAck:
+      return "SYNCACK";
+    case PacketType::kCancel:
+      return "CANCEL";
+    case PacketType::kCancelYes:
+      return "CANCELYES";
+    case PacketType::kCancelNo:
+      return "CANCELNO";
+    case PacketType::kFini:
+      return "FINI";
+    case PacketType::kAbort:
+      return "ABORT";
+    case PacketType::kRelayAck:
+      return "RELAYACK";
+    case PacketType::kLost:
+      return "LOST";
+  }
+  return "unknown packet";
+}
 
 void encode_message_fields(const MessageFields& fields,
                            std::span<std::byte, kPacketHeaderSize> out) {

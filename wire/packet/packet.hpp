@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 
 #include "wire/base/result.hpp"
 
@@ -58,6 +59,9 @@ enum class PacketType : std::uint32_t {
   /// number `tag` is lost, and the sender goes on without it.
   kLost = 0x49530003,
 };
+
+/// Returns the name of a type, as IMPI's text or docs/protocol.md has it.
+[[nodiscard]] std::string_view name_of(PacketType type);
 
 [[nodiscard]] inline bool carries_message(PacketType type) {
   return type == PacketType::kData || type == PacketType::kDataSync;

@@ -24,6 +24,8 @@
 #include "wire/peer/link.hpp"
 #include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/trace/trace.hpp"
+#include "wire/trace/trace_event.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -82,6 +84,7 @@ void SendPath::start(SendOperation& operation) {
     operation.phase_ = SendOperation::Phase::kHeldByFlowControl;
     to.held.push_back(&operation);
     ++parts_.state.counters.flow_control_stalls;
+    trace_stall(TraceKind::kFlowControlStall, to);
     log(LogArea::kEngine, LogLevel::kDebug,
         "a message to rank {} waits for its acknowledgements: {} of {} are ahead of it",
         operation.destination, to.send_credit.outstanding(), to.marks.hiwater());
@@ -133,19 +136,21 @@ bool SendPath::make_first_packet(Peer& to, SendOperation& operation, OutgoingPac
     return false;
   }
   packet.to_be_relayed = to.relayed;
-  if (to.relayed && to.link->output.credit_exhausted()) ++parts_.state.counters.relay_stalls;
+  if (to.relayed && to.link->output.credit_exhausted()) {
+    ++parts_.state.counters.relay_stalls;
+    trace_stall(TraceKind::kRelayStall, to);
+  }
   packet.header = to.header;
-  encode_message_fields(
-      fields_of(operation, needs_answer ? PacketType::kDataSync : PacketType::kData,
-                packet.payload.size()),
-      packet.header);
+  const MessageFields fields = fields_of(
+      operation, needs_answer ? PacketType::kDataSync : PacketType::kData, packet.payload.size());
+  encode_message_fields(fields, packet.header);
   if (total > datalen && operation.mode == SendMode::kStandard && parts_.settings.is_ours(to.rank))
     allow_early(packet.header);
   operation.phase_ =
       needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
   if (needs_answer) sends_.emplace(operation.request_id_, &operation);
   ++operation.packets_queued_;
-  count_first_packet(to, operation.context, packet.payload.size());
+  count_first_packet(to, fields);
   return true;
 }
 
@@ -215,7 +220,7 @@ void SendPath::send_one_piece(Peer& to, const MessageFields& fields,
   if (!coalesce && link.output.empty() && link.output.streams.empty())
     return send_alone(to, fields, bytes);
   write_message(to, fields, bytes, link.output.append(bytes.size(), to.relayed));
-  count_first_packet(to, fields.cid, bytes.size());
+  count_first_packet(to, fields);
   if (coalesce) return parts_.sender.start_batch(link, parts_.settings.relay.origin_batch_target);
   if (!link.output.wants_output) parts_.sender.flush(link);
 }
@@ -224,19 +229,40 @@ void SendPath::send_one_piece(Peer& to, const MessageFields& fields,
 void SendPath::send_alone(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
   std::array<std::byte, kPacketHeaderSize + kMaxInlinePayload> packet;
   write_message(to, fields, bytes, packet.data());
-  count_first_packet(to, fields.cid, bytes.size());
+  count_first_packet(to, fields);
   parts_.sender.finish(*to.link,
                        to.link->output.send_alone(
                            std::span(packet).first(kPacketHeaderSize + bytes.size()), to.relayed));
 }
 
-void SendPath::count_first_packet(Peer& to, ContextId context, std::size_t payload) {
+void SendPath::count_first_packet(Peer& to, const MessageFields& fields) {
   EngineCounters& counters = parts_.state.counters;
-  to.send_credit.packet_sent(to.marks, static_cast<std::uint32_t>(payload));
+  to.send_credit.packet_sent(to.marks, fields.len);
   ++counters.packets_sent;
-  if (context == kLibraryContext) return;
+  if (parts_.state.trace != nullptr && fields.cid != kClockContext) [[unlikely]]
+    trace_packet(to, fields, flow_of(parts_.settings.here, fields.srqid));
+  if (fields.cid == kLibraryContext) return;
   ++counters.messages_sent;
-  counters.payload_bytes_sent += payload;
+  counters.payload_bytes_sent += fields.len;
+}
+
+void SendPath::trace_packet(const Peer& to, const MessageFields& fields, std::uint64_t flow) {
+  TraceEvent event;
+  event.kind = TraceKind::kSent;
+  event.name = static_cast<std::uint16_t>(fields.type);
+  event.peer = to.rank;
+  event.bytes = fields.len;
+  event.flow = flow;
+  parts_.state.trace->add_now(event);
+}
+
+void SendPath::trace_stall(TraceKind kind, const Peer& to) {
+  if (parts_.state.trace == nullptr) [[likely]]
+    return;
+  TraceEvent event;
+  event.kind = kind;
+  event.peer = to.rank;
+  parts_.state.trace->add_now(event);
 }
 
 /// Returns true if the message shall be batched. A process that begins many messages between two
@@ -271,12 +297,14 @@ bool SendPath::may_stream(Link& link, SendOperation& operation, Peer& to) {
     link.output.streams.pop_front();
     to.stalled.push_back(&operation);
     ++parts_.state.counters.flow_control_stalls;
+    trace_stall(TraceKind::kFlowControlStall, to);
     return false;
   }
   if (to.relayed && link.output.credit_exhausted()) {
     link.output.streams.pop_front();
     link.output.awaiting_credit.push_back(&operation);
     ++parts_.state.counters.relay_stalls;
+    trace_stall(TraceKind::kRelayStall, to);
     return false;
   }
   return true;
@@ -298,8 +326,10 @@ bool SendPath::refill(Link& link) {
     }
     packet.to_be_relayed = to.relayed;
     packet.header = to.header;
-    encode_message_fields(fields_of(operation, PacketType::kData, packet.payload.size()),
-                          packet.header);
+    const MessageFields fields = fields_of(operation, PacketType::kData, packet.payload.size());
+    encode_message_fields(fields, packet.header);
+    if (parts_.state.trace != nullptr) [[unlikely]]
+      trace_packet(to, fields, 0);
     to.send_credit.packet_sent(to.marks, FlowMarks::kRestPayload);
     ++operation.packets_queued_;
     ++parts_.state.counters.packets_sent;
@@ -330,6 +360,8 @@ void SendPath::send_control(WorldRank destination, const MessageFields& fields) 
   // A CANCEL asks about a message, and must not overtake it.
   packet.to_be_relayed = to.relayed && fields.type == PacketType::kCancel;
   ++parts_.state.counters.packets_sent;
+  if (parts_.state.trace != nullptr) [[unlikely]]
+    trace_packet(to, fields, 0);
   Link& link = *to.link;
   // A peer that has finished needs no more acknowledgements.
   if (link.state == LinkState::kClosed) return;

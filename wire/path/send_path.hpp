@@ -19,6 +19,7 @@
 #include "wire/peer/peer_table.hpp"
 #include "wire/peer/readiness.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/trace/trace_event.hpp"
 
 namespace impishim::wire {
 
@@ -91,7 +92,9 @@ class SendPath {
   void send_one_piece(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes,
                       bool may_wait = false);
   void send_alone(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes);
-  void count_first_packet(Peer& to, ContextId context, std::size_t payload);
+  void count_first_packet(Peer& to, const MessageFields& fields);
+  void trace_packet(const Peer& to, const MessageFields& fields, std::uint64_t flow);
+  void trace_stall(TraceKind kind, const Peer& to);
   [[nodiscard]] bool should_coalesce(std::size_t payload);
   [[nodiscard]] bool may_stream(Link& link, SendOperation& operation, Peer& to);
   [[nodiscard]] Result<void> next_payload(SendOperation& operation, std::size_t size,

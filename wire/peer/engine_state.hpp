@@ -11,6 +11,7 @@
 #include "wire/link/buffer_pool.hpp"
 #include "wire/peer/engine_counters.hpp"
 #include "wire/peer/lost_clients.hpp"
+#include "wire/trace/trace.hpp"
 
 namespace impishim::wire {
 
@@ -26,6 +27,7 @@ struct EngineState {
   BufferPool buffers;
   EngineCounters counters;
   LostClients lost;
+  Trace* trace = nullptr;  ///< null if nothing is traced
 
  private:
   std::uint64_t next_request_id_ = 1;

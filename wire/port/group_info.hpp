@@ -27,7 +27,7 @@ struct GroupMember {
   std::uint64_t job = 0;    ///< the same number for all processes of its job, and for no others
   std::int32_t system = 0;  ///< number of its system in that job
   std::uint64_t representation = 0;  ///< Client::representation
-  bool concurrent = false;           ///< Client::concurrent
+  bool concurrent = false;           ///< ClientTraits::concurrent
   std::string node;                  ///< name of its machine, at most kLongestNode bytes
 
   /// Encodes it into kBytes bytes.

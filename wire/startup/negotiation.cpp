@@ -34,7 +34,10 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'I', 'M', 'P', 'I', 'S', 'H', 'I', 'M'};
 /// The version of the protocol that impishim systems use in addition to IMPI. It increases with
 /// each change that an older version would not understand.
-constexpr std::uint32_t kImpishimVersion = 16;
+constexpr std::uint32_t kImpishimVersion = 17;
+// The bits of a system's traits in our label.
+constexpr std::uint32_t kConcurrent = 1;
+constexpr std::uint32_t kTraces = 2;
 constexpr std::int32_t kSmallestTagUb = 32767;
 constexpr std::int32_t kDefaultXSize = 1024;
 constexpr std::int32_t kDefaultMaxLinear = 4;
@@ -230,12 +233,12 @@ Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& cl
     }
     const auto representation = reader.get<std::uint64_t>();
     const auto collectives = reader.get<std::uint64_t>();
-    const auto concurrent = reader.get<std::uint32_t>();
-    if (!concurrent) return {};
+    const auto traits = reader.get<std::uint32_t>();
+    if (!traits) return {};
     clients[c].impishim = true;
     clients[c].representation = *representation;
     clients[c].collectives = *collectives;
-    clients[c].concurrent = *concurrent != 0;
+    clients[c].traits = {(*traits & kConcurrent) != 0, (*traits & kTraces) != 0};
   }
   return {};
 }
@@ -390,7 +393,7 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(
   own.put(kImpishimVersion);
   own.put(options.representation);
   own.put(options.collectives);
-  own.put(static_cast<std::uint32_t>(options.concurrent));
+  own.put((options.traits.concurrent ? kConcurrent : 0U) | (options.traits.traces ? kTraces : 0U));
   add(StartupLabel::kVersion, versions.take());
   add(StartupLabel::kNHosts, one(static_cast<std::uint32_t>(options.hosts.size())));
   add(StartupLabel::kNProcs, one(procs));

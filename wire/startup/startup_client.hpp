@@ -55,7 +55,7 @@ struct JoinOptions {
   ClientValues values;
   std::uint64_t representation = 0;
   std::uint64_t collectives = 0;
-  bool concurrent = false;
+  ClientTraits traits;
   std::vector<std::string> fabrics;  ///< see Client
   bool fabric_required = false;
   std::vector<LocalHost> hosts;

@@ -87,7 +87,7 @@ enum class StartupLabel : std::uint32_t {
   kProcIpv6 = 0x3000,
   kProcPid = 0x3100,
   /// Our label, sent by each impishim client: "IMPISHIM", version:Uint4, two fingerprints:Uint8
-  /// (representation, choice of collectives) and concurrent:Uint4 (0 or 1). See Client in
+  /// (representation, choice of collectives) and traits:Uint4 (docs/protocol.md). See Client in
   /// job_map.hpp.
   kImpishim = 0x49530001,
   /// Our label, sent by systems that have gateways: for each host of the system, the index of the

@@ -17,6 +17,15 @@ namespace impishim::wire {
 /// Rank in the joined MPI_COMM_WORLD. Procs are in host order, hosts in client order (IMPI 2.3.5).
 using WorldRank = std::int32_t;
 
+/// What a system's processes have announced about themselves.
+struct ClientTraits {
+  bool concurrent = false;  ///< some process of it calls MPI from several threads at the same time
+                            ///< (MPI_THREAD_MULTIPLE)
+  bool traces = false;      ///< all processes of it write a trace
+
+  bool operator==(const ClientTraits&) const = default;
+};
+
 /// One native MPI job ("system"). The hosts and procs of a client of another job (JobMap::extended)
 /// need not be consecutive: `first_host` and `first_proc` are then those that came first.
 struct Client {
@@ -30,8 +39,7 @@ struct Client {
   std::uint64_t representation = 0;  ///< representation_fingerprint()
   std::uint64_t collectives =
       0;  ///< fingerprint of the user's choice of collective algorithms, the same in all clients
-  bool concurrent = false;  ///< some process of it calls MPI from several threads at the same time
-                            ///< (MPI_THREAD_MULTIPLE)
+  ClientTraits traits;
   std::vector<std::string>
       fabrics;  ///< libfabric providers that all its hosts have and may use, in order of preference
   bool fabric_required =

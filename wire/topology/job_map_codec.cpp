@@ -39,7 +39,8 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
     out.put(static_cast<std::uint8_t>(client.impishim));
     out.put(client.representation);
     out.put(client.collectives);
-    out.put(static_cast<std::uint8_t>(client.concurrent));
+    out.put(static_cast<std::uint8_t>(client.traits.concurrent));
+    out.put(static_cast<std::uint8_t>(client.traits.traces));
     out.put(static_cast<std::uint8_t>(client.fabric_required));
     out.put(static_cast<std::uint8_t>(client.fabrics.size()));
     for (const std::string& name : client.fabrics) {
@@ -121,7 +122,8 @@ class MapReader {
     get_flag(client.impishim);
     get(client.representation);
     get(client.collectives);
-    get_flag(client.concurrent);
+    get_flag(client.traits.concurrent);
+    get_flag(client.traits.traces);
     get_flag(client.fabric_required);
     std::uint8_t fabrics = 0;
     get(fabrics);

@@ -48,7 +48,7 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   JoinOptions options = test::joining(0, {1, 2});
   options.representation = 0x1122334455667788;
   options.collectives = 0x99;
-  options.concurrent = true;
+  options.traits.concurrent = true;
   const auto labels = contributions(options);
   std::vector<std::uint32_t> order;
   for (const auto& [label, data] : labels) order.push_back(label);
@@ -213,7 +213,7 @@ TEST(Negotiation, ForeignClientsAreTold) {
   auto clients = three();
   for (std::size_t i = 0; i < clients.size(); ++i) {
     clients[i].representation = 1000 + i;
-    clients[i].concurrent = i == 2;
+    clients[i].traits = {.concurrent = i == 2, .traces = i != 1};
   }
   auto labels = test::concatenate(clients);
   auto ours = labels.extract(number_of(StartupLabel::kImpishim)).mapped();
@@ -228,8 +228,9 @@ TEST(Negotiation, ForeignClientsAreTold) {
   EXPECT_FALSE(map->clients()[1].impishim);
   EXPECT_TRUE(map->clients()[2].impishim);
   EXPECT_EQ(map->clients()[2].representation, 1002U);
-  EXPECT_FALSE(map->clients()[0].concurrent);
-  EXPECT_TRUE(map->clients()[2].concurrent);
+  EXPECT_EQ(map->clients()[0].traits, (ClientTraits{.concurrent = false, .traces = true}));
+  EXPECT_EQ(map->clients()[1].traits, (ClientTraits{.concurrent = false, .traces = false}));
+  EXPECT_EQ(map->clients()[2].traits, (ClientTraits{.concurrent = true, .traces = true}));
 }
 
 TEST(Negotiation, ImpishimClientsMustChooseCollectivesAlike) {
@@ -377,7 +378,7 @@ TEST(Negotiation, AnotherVersionOfOursIsRefused) {
   EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
   EXPECT_THAT(
       map.error().text,
-      testing::HasSubstr("system 1 runs version 2 of impishim's own protocol, this library 16"));
+      testing::HasSubstr("system 1 runs version 2 of impishim's own protocol, this library 17"));
 }
 
 TEST(Negotiation, EveryMandatedLabelIsNeededFromEveryClient) {

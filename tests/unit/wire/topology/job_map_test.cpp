@@ -15,7 +15,7 @@ using testing::ElementsAre;
 JobMap sample() {
   std::vector<JoinOptions> clients = {test::joining(0, {2}), test::joining(1, {1, 3})};
   clients[1].representation = 77;
-  clients[1].concurrent = true;
+  clients[1].traits = {.concurrent = true, .traces = true};
   clients[0].values.datalen = 512;
   clients[1].hosts[0].gateway = 0;
   clients[1].hosts[1].gateway = 2;
@@ -30,7 +30,7 @@ TEST(JobMapCodec, EverythingComesThrough) {
   EXPECT_EQ(copy->values().datalen, 512U);
   EXPECT_TRUE(copy->clients()[1].impishim);
   EXPECT_EQ(copy->clients()[1].representation, 77U);
-  EXPECT_TRUE(copy->clients()[1].concurrent);
+  EXPECT_EQ(copy->clients()[1].traits, (ClientTraits{.concurrent = true, .traces = true}));
   EXPECT_EQ(copy->hosts()[2].first_proc, 3);
   EXPECT_EQ(copy->hosts()[2].port, 2001);
   EXPECT_EQ(copy->hosts()[0].gateway, -1);
