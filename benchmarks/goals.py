@@ -15,7 +15,7 @@ import statistics
 import tempfile
 
 import pairs
-from harness import fail, openmpi_over_tcp, run, show_number
+from harness import fail, openmpi_over_tcp, run, show_number, show_size
 
 PAIR_SIZES = [8, 1 << 20, 8 << 20]
 LEAST_ROUNDS = 5
@@ -26,6 +26,7 @@ IDLE_S = 10
 # MPI for one that computes, and has the kernel tell it about what arrives: a program that
 # communicates all the time does not pay for that.
 TURN_US, TURN_PAIRS = 250, 800
+WATCHED_SIZES = [8, 65536]
 
 
 class Part:
@@ -54,6 +55,7 @@ class Setting:
         self.build, self.groups = build, {group.title: group for group in groups}
         self.rounds, self.idle_s = max(rounds, LEAST_ROUNDS), idle_s
         self.turns = {}  # by the function that makes the command: what its launches measured
+        self.ways = {}  # by the run: whether its messages are relayed
 
     def program(self, name, mpi="mpich"):
         return self.build / "tests/programs" / f"bench_{name}_{mpi}"
@@ -237,19 +239,57 @@ def latency_between(setting, leader, follower, relayed, **variables):
     2, sleep outside MPI. The kernel would start a relay's thread on its waker's processor, which
     over loopback is the other relay's."""
     words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "201", f"{leader},{follower}"]
-    with tempfile.TemporaryDirectory() as folder:
-        found = numbers(
-            "latency 8",
-            setting.joined_apart(2, *words),
-            {"IMPISHIM_STATS": f"{folder}/traffic", "IMPISHIM_HOST_PROCS": "node", **variables},
+    command = setting.joined_apart(2, *words)
+    variables = {"IMPISHIM_HOST_PROCS": "node", **variables}
+    # Statistics time every call, so the run that shows the way is another one.
+    way = (leader, follower, *variables.items())
+    if way not in setting.ways:
+        setting.ways[way] = relayed_between(command, variables)
+    if setting.ways[way] != relayed:
+        fail(
+            f"messages between ranks {leader} and {follower} did not go the way that is measured: relayed: {setting.ways[way]}"
         )
+    return numbers("latency 8", command, variables)[0]
+
+
+def relayed_between(command, variables):
+    """Whether ranks 0 and 2 pass the messages of a run on."""
+    with tempfile.TemporaryDirectory() as folder:
+        numbers("latency 8", command, {"IMPISHIM_STATS": f"{folder}/traffic", **variables})
         passed_on = relayed_packets(f"{folder}/traffic")
     # Besides the measured messages only a few are on their way, at the start and the end.
-    if (min(passed_on[0], passed_on[2]) > 1000) != relayed:
-        fail(
-            f"messages between ranks {leader} and {follower} did not go the way that is measured: passed on {passed_on}"
-        )
-    return found[0]
+    return min(passed_on[0], passed_on[2]) > 1000
+
+
+def watched(setting):
+    """Two ranks of two systems with a trace, with statistics and ready for questions, beside the
+    same without. The best of some launches counts in each round, as in pairs.py."""
+    with tempfile.TemporaryDirectory() as folder:
+        ways = {
+            "": {},
+            "trace": {"IMPISHIM_TRACE": f"{folder}/trace", "IMPISHIM_TRACE_SIZE": "16"},
+            "statistics": {"IMPISHIM_STATS": f"{folder}/stats"},
+            "questions": {"IMPISHIM_MONITOR": "on"},
+        }
+        found = []
+        for size in WATCHED_SIZES:
+            command = setting.joined(
+                1, setting.program("point_to_point"), size, pairs.BATCH_US, "201"
+            )
+
+            def latency(variables, command=command, size=size):
+                label = f"latency {size}"
+                return min(
+                    numbers(label, command, variables)[0] for _ in range(pairs.SHORT_LAUNCHES)
+                )
+
+            off, *on = taking_turns(
+                setting.rounds,
+                [lambda variables=variables: latency(variables) for variables in ways.values()],
+            )
+            for name, values in zip(list(ways)[1:], on):
+                found.append(ratio_part(f"{name}, {show_size(size)}", values, off, "us"))
+    return found
 
 
 def hops(setting):
@@ -432,6 +472,15 @@ ROWS = [
         "",
         None,
         alltoall,
+    ),
+    Row(
+        "watched",
+        "half a round trip across systems with trace, statistics, questions / without",
+        "<=",
+        1.05,
+        "",
+        None,
+        watched,
     ),
     Row(
         "idle",

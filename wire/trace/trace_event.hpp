@@ -31,6 +31,7 @@ struct TraceEvent {
   std::uint64_t communicator = 0;  ///< 0: none
   std::uint64_t number = 0;        ///< of a collective, counted on its communicator; 0: none
 };
+static_assert(sizeof(TraceEvent) == 64, "docs/trace.md tells how many a MiB holds");
 
 /// Returns the flow of a message: no two messages of a job have the same one. `source` is the
 /// sender's world rank, `request` the number that the sender has given it.
