@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks fork and start other programs in the middle of the job: the children come and go, the job
 // notices nothing.
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,11 +31,17 @@ void round_the_ring() {
   REQUIRE_EQUAL(got, (rank + size - 1) % size);
 }
 
+/// Returns true if system() returns the status of its command. With the runtime of gcc 12's
+/// ThreadSanitizer it returns 0 in every program.
+bool system_tells_status() { return dlsym(RTLD_DEFAULT, "__tsan_init") == nullptr; }
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   round_the_ring();
+  const int expected = system_tells_status() ? 7 : 0;
+  if (expected == 0) std::fputs("ThreadSanitizer hides the status of system()\n", stderr);
   for (int i = 0; i < 5; ++i) {
     const pid_t leaves_at_once = fork();
     if (leaves_at_once == 0) _exit(i);
@@ -47,7 +54,7 @@ int main(int argc, char** argv) {
     round_the_ring();
     REQUIRE_EQUAL(status_of(leaves_at_once), i);
     REQUIRE_EQUAL(status_of(cleans_up), i + 10);
-    REQUIRE_EQUAL(std::system("exit 7") >> 8, 7);
+    REQUIRE_EQUAL(std::system("exit 7") >> 8, expected);
     round_the_ring();
   }
   std::printf("rank %d had 15 children\n", rank_in(MPI_COMM_WORLD));
