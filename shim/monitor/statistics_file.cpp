@@ -64,6 +64,9 @@ void add_engine(wire::ProcessStatistics& statistics, const Job& job) {
                          {"flow_control_stalls", all.flow_control_stalls},
                          {"remote_send_calls", all.send_calls},
                          {"remote_receive_calls", all.receive_calls}};
+  statistics.batch_bytes[wire::index_of(wire::CallScope::kInside)] = all.local_batches;
+  statistics.batch_bytes[wire::index_of(wire::CallScope::kBetween)] = all.remote_batches;
+  statistics.answer_ns = all.answers;
   for (const wire::ClientTraffic& each : job.engine->load().clients)
     statistics.systems.push_back({each.client, packets_of(each.sent), packets_of(each.received)});
 }

@@ -100,6 +100,7 @@ void start_engine(const JobSettings& settings, Job& job,
   options.here = job.here;
   options.relay = settings.relay;
   options.trace = job.trace.get();
+  options.times_answers = !job.diagnostics.stats_prefix.empty();
   for (const wire::Client& client : clients)
     options.format_of_client.push_back(
         wire::format_for(client, settings.wire_format, settings.as_lam));

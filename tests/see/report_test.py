@@ -28,6 +28,8 @@ CHARTS = {
     "time-by-function",
     "time-line",
     "message-sizes",
+    "batch-sizes",
+    "answer-times",
     "call-durations",
 }
 
@@ -85,7 +87,7 @@ class Reports(Case):
 
     def page_of_a_run(self):
         prefix = self.folder / "run"
-        with impirun(*two_systems("late"), IMPISHIM_STATS=str(prefix)) as run:
+        with impirun(*two_systems("late", "long"), IMPISHIM_STATS=str(prefix)) as run:
             self.expect(run, 0)
         done = self.report(prefix)
         self.assertEqual(done.stdout, f"{prefix}.html\n")

@@ -69,6 +69,18 @@ class Traffics(Case):
             self.assertEqual(between[7], 6)
             self.assertEqual(inside[21:], [1] if rank % 2 == 0 else [])  # 2^20 bytes
 
+    def test_batches_and_answers(self):
+        for process in self.statistics_of("long", IMPISHIM_HOST_PROCS="1"):
+            batches = process["batch_bytes"]["between"]
+            # A call that finds no room hands nothing over.
+            self.assertLessEqual(sum(batches), process["counters"]["remote_send_calls"])
+            least = sum(count << max(i - 1, 0) for i, count in enumerate(batches))
+            sent = process["sent_remote_origin"]["bytes"]
+            self.assertLessEqual(least, sent)
+            self.assertGreater(2 * least, sent)
+            self.assertEqual(process["batch_bytes"]["inside"], [])
+            self.assertEqual(sum(process["answer_ns"]), 3)
+
     def test_calls_are_inside_or_between(self):
         for rank, process in enumerate(self.statistics_of()):
             inside = self.calls_of(process, "inside")

@@ -78,6 +78,7 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait)
           {settings, state, flags, failure, peers, readiness, sender, send_path, receive_path}),
       dispatcher({settings, state, peers, readiness, relay, send_path, receive_path, shutdown}) {
   state.trace = options.trace;
+  state.times_answers = options.times_answers;
 }
 
 std::size_t Engine::Impl::poll_link(Link& link) {

@@ -45,7 +45,8 @@ struct EngineOptions {
   /// Representation of payloads to and from each client; indexed by client.
   std::vector<Format> format_of_client;
   RelayOptions relay;
-  Trace* trace = nullptr;  ///< of what happens to packets; null: none. Outlives the engine
+  bool times_answers = false;  ///< EngineCounters::answers are counted
+  Trace* trace = nullptr;      ///< of what happens to packets; null: none. Outlives the engine
 };
 
 /// A message taken out of the unexpected queue by Engine::match_probe (MPI_Mprobe).

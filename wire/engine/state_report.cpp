@@ -68,6 +68,7 @@ void Engine::Impl::add_host_traffic(EngineCounters& sums, const Link& link) {
   add(sums.copied, link.output.copied);
   add(sums.copied, link.input.copied);
   sums.send_calls += link.output.send_calls;
+  sums.remote_batches.add(link.output.batches);
   sums.receive_calls += link.input.calls;
 }
 
@@ -76,6 +77,7 @@ void Engine::Impl::add_traffic(EngineCounters& sums) const {
     add(sums.local_origin, link->output.sent);
     add(sums.local_relay, link->output.passed_on);
     add(sums.local_received, link->input.received);
+    sums.local_batches.add(link->output.batches);
     add(sums.copied, link->output.copied);
     add(sums.copied, link->input.copied);
   }

@@ -213,10 +213,17 @@ Result<void> LinkOutput::send_deferred(OutgoingPacket&& packet) {
   return {};
 }
 
+/// Hands bytes to the channel. Returns how many it has taken.
+Result<std::size_t> LinkOutput::hand_over(std::span<const iovec> pieces) {
+  ++send_calls;
+  auto taken = channel_.try_send(pieces);
+  if (taken && *taken > 0) batches.add(*taken);
+  return taken;
+}
+
 Result<std::size_t> LinkOutput::send_piece(std::span<const std::byte> bytes) {
   const iovec piece = piece_of(bytes);
-  ++send_calls;
-  return channel_.try_send(std::span(&piece, 1));
+  return hand_over(std::span(&piece, 1));
 }
 
 Result<std::size_t> LinkOutput::send_now(const OutgoingPacket& packet) {
@@ -227,9 +234,8 @@ Result<std::size_t> LinkOutput::send_now(const OutgoingPacket& packet) {
     count_copy(packet.payload.size());
     return send_piece(std::span(whole).first(kPacketHeaderSize + packet.payload.size()));
   }
-  ++send_calls;
   const std::array<iovec, 2> pieces = {piece_of(packet.header), piece_of(packet.payload)};
-  return channel_.try_send(pieces);
+  return hand_over(pieces);
 }
 
 std::size_t LinkOutput::gather_pieces(std::array<iovec, kMaxPieces>& pieces) const {
@@ -333,8 +339,7 @@ Result<std::size_t> LinkOutput::flush() {
     std::array<iovec, kMaxPieces> pieces;
     const std::size_t count = gather_pieces(pieces);
     const bool whole = queue_.size() >= burst_limit_ && sent_of_first_ == 0;
-    ++send_calls;
-    auto sent = channel_.try_send(std::span(pieces).first(count));
+    auto sent = hand_over(std::span(pieces).first(count));
     if (!sent) return sent.error();
     packets += drop_sent(*sent);
     if (!queue_.empty()) burst_limit_ = kMinBurst;

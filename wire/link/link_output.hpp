@@ -18,6 +18,7 @@
 #include "wire/link/relay_credit.hpp"
 #include "wire/link/traffic.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/statistics/log_histogram.hpp"
 
 namespace impishim::wire {
 
@@ -155,6 +156,7 @@ class LinkOutput {
   Traffic passed_on;   ///< arrived on other links
   Traffic copied;      ///< payloads, and their bytes, that were copied in this process's memory
   std::uint64_t send_calls = 0;
+  LogHistogram batches;  ///< bytes that each call has handed to the channel
 
  private:
   /// Bounds on the packets of long messages that one call hands to the channel. The larger one
@@ -199,6 +201,7 @@ class LinkOutput {
   /// bytes.
   [[gnu::cold]] void queue_rest(std::span<const std::byte> packet, std::size_t taken);
   [[nodiscard]] Result<bool> send_batch();
+  [[nodiscard]] Result<std::size_t> hand_over(std::span<const iovec> pieces);
   void refill();
 
   Link& link_;

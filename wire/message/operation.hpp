@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -103,6 +104,7 @@ class SendOperation : public Operation {
   bool cancelling_ = false;
   bool question_held_ = false;  ///< its CANCEL waits for credit
   std::uint32_t packets_queued_ = 0;
+  std::chrono::steady_clock::time_point asked_at_{};  ///< only where answers are timed
   std::uint64_t request_id_ = 0;
   std::uint64_t peer_request_id_ = 0;
   PackCursor cursor_;

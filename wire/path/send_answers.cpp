@@ -99,6 +99,11 @@ void SendPath::acknowledged(Peer& from) {
   parts_.readiness.watch_output(link);
 }
 
+void SendPath::count_answer(const SendOperation& operation) {
+  const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - operation.asked_at_;
+  parts_.state.counters.answers.add(static_cast<std::uint64_t>(taken.count()));
+}
+
 Result<void> SendPath::sync_acknowledged(const PacketHeader& header, WorldRank source) {
   const auto found = sends_.find(header.srqid);
   if (found == sends_.end())
@@ -117,6 +122,8 @@ Result<void> SendPath::sync_acknowledged(const PacketHeader& header, WorldRank s
     return broken(fmt::format("a SYNCACK of request {}, whose message has not left", header.srqid));
   }
   sends_.erase(found);
+  if (parts_.state.times_answers) [[unlikely]]
+    count_answer(operation);
   if (operation.question_held_) forget_held(operation);
   operation.cancelling_ = false;
   operation.phase_ = SendOperation::Phase::kStreaming;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -148,7 +149,11 @@ bool SendPath::make_first_packet(Peer& to, SendOperation& operation, OutgoingPac
     allow_early(packet.header);
   operation.phase_ =
       needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
-  if (needs_answer) sends_.emplace(operation.request_id_, &operation);
+  if (needs_answer) {
+    sends_.emplace(operation.request_id_, &operation);
+    if (parts_.state.times_answers) [[unlikely]]
+      operation.asked_at_ = std::chrono::steady_clock::now();
+  }
   ++operation.packets_queued_;
   count_first_packet(to, fields);
   return true;

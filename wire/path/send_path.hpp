@@ -94,6 +94,7 @@ class SendPath {
   void send_alone(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes);
   void count_first_packet(Peer& to, const MessageFields& fields);
   void trace_packet(const Peer& to, const MessageFields& fields, std::uint64_t flow);
+  void count_answer(const SendOperation& operation);
   void trace_stall(TraceKind kind, const Peer& to);
   [[nodiscard]] bool should_coalesce(std::size_t payload);
   [[nodiscard]] bool may_stream(Link& link, SendOperation& operation, Peer& to);

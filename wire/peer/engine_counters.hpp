@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "wire/statistics/log_histogram.hpp"
+
 namespace impishim::wire {
 
 /// Number of packets, including control packets, and their bytes with headers.
@@ -40,6 +42,11 @@ struct EngineCounters {
   std::uint64_t relay_bytes_peak = 0;  ///< peak of relay_bytes
   std::uint64_t send_calls = 0;        ///< system calls made to send on host channels
   std::uint64_t receive_calls = 0;     ///< system calls made to receive on host channels
+  LogHistogram local_batches;  ///< bytes of each call that handed packets to a process of this host
+  LogHistogram remote_batches;  ///< bytes of each call that handed packets to another host
+  /// Nanoseconds from the start of each long or synchronous message to the answer that it has
+  /// matched. Only with EngineOptions::times_answers.
+  LogHistogram answers;
 
   /// Counts a copy of a payload, packed or unpacked, from one place in this process's memory to
   /// another.

@@ -27,6 +27,7 @@ struct EngineState {
   BufferPool buffers;
   EngineCounters counters;
   LostClients lost;
+  bool times_answers = false;
   Trace* trace = nullptr;  ///< null if nothing is traced
 
  private:

@@ -161,6 +161,15 @@ Chart histogram_chart(const wire::ByScope<LogHistogram>& scopes, ChartUnit unit)
   return chart;
 }
 
+Chart named(Chart chart, std::string_view id, std::string_view title, std::string_view description,
+            std::string_view head) {
+  chart.id = id;
+  chart.title = title;
+  chart.description = description;
+  chart.head = head;
+  return chart;
+}
+
 /// Returns a value with the greatest unit that is not above it.
 std::string scaled(double value, double step, const std::vector<std::string_view>& units) {
   std::size_t unit = 0;
@@ -208,23 +217,31 @@ std::vector<Chart> time_charts(const JobStatistics& job) {
 std::vector<Chart> histogram_charts(const JobStatistics& job) {
   wire::ByScope<LogHistogram> sizes{};
   wire::ByScope<LogHistogram> durations{};
+  wire::ByScope<LogHistogram> batches{};
+  wire::ByScope<LogHistogram> answers{};
   for (const auto& [system, sums] : system_sums(job)) {
     for (std::size_t scope = 0; scope < wire::kScopes; ++scope) {
       sizes[scope].add(sums.message_bytes[scope]);
       durations[scope].add(sums.durations[scope]);
+      batches[scope].add(sums.batch_bytes[scope]);
     }
+    answers[wire::index_of(wire::CallScope::kBetween)].add(sums.answer_ns);
   }
-  Chart messages = histogram_chart(sizes, ChartUnit::kBytes);
-  messages.id = "message-sizes";
-  messages.title = "Sizes of messages";
-  messages.description = "Histogram: how many messages the program sent, by their size.";
-  messages.head = "size";
-  Chart calls = histogram_chart(durations, ChartUnit::kNanoseconds);
-  calls.id = "call-durations";
-  calls.title = "Durations of MPI calls";
-  calls.description = "Histogram: how many calls there were, by their duration.";
-  calls.head = "duration";
-  return {std::move(messages), std::move(calls)};
+  return {
+      named(histogram_chart(sizes, ChartUnit::kBytes), "message-sizes", "Sizes of messages",
+            "Histogram: how many messages the program sent, by their size.", "size"),
+      named(histogram_chart(batches, ChartUnit::kBytes), "batch-sizes", "Sizes of batches",
+            "Histogram: how often packets were handed to a connection, by the bytes of all that "
+            "went together.",
+            "size"),
+      named(histogram_chart(answers, ChartUnit::kNanoseconds), "answer-times",
+            "Latency of long messages",
+            "Histogram: how long it took from the start of a long or synchronous message to the "
+            "receiver's answer that it had matched.",
+            "time"),
+      named(histogram_chart(durations, ChartUnit::kNanoseconds), "call-durations",
+            "Durations of MPI calls", "Histogram: how many calls there were, by their duration.",
+            "duration")};
 }
 
 }  // namespace impishim::report

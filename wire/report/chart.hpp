@@ -35,7 +35,8 @@ struct Chart {
 [[nodiscard]] std::vector<Chart> traffic_charts(const JobStatistics& job);
 /// Returns the charts of time: by system, by function, and along the run.
 [[nodiscard]] std::vector<Chart> time_charts(const JobStatistics& job);
-/// Returns the histograms: sizes of messages, durations of calls.
+/// Returns the histograms: sizes of messages, sizes of batches, latencies of long messages,
+/// durations of calls.
 [[nodiscard]] std::vector<Chart> histogram_charts(const JobStatistics& job);
 
 /// Returns a value with its unit, for people.

@@ -183,8 +183,11 @@ std::map<std::int32_t, SystemSums> system_sums(const JobStatistics& job) {
     for (const wire::FunctionTime& each : process.functions) add_function(sums, each);
     for (const auto& [system, ns] : process.waited_ns) sums.waited_ns[system] += ns;
     for (const auto& [name, value] : process.counters) sums.counters[name] += value;
-    for (std::size_t i = 0; i < wire::kScopes; ++i)
+    for (std::size_t i = 0; i < wire::kScopes; ++i) {
       sums.message_bytes[i].add(process.message_bytes[i]);
+      sums.batch_bytes[i].add(process.batch_bytes[i]);
+    }
+    sums.answer_ns.add(process.answer_ns);
   }
   return systems;
 }

@@ -51,6 +51,8 @@ struct SystemSums {
   std::map<std::string, std::uint64_t> counters;
   wire::ByScope<LogHistogram> message_bytes;
   wire::ByScope<LogHistogram> durations;
+  wire::ByScope<LogHistogram> batch_bytes;
+  LogHistogram answer_ns;
 };
 
 /// Returns the sums by system.

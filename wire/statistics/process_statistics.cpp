@@ -160,6 +160,12 @@ void read_calls(const Json& object, ProcessStatistics& statistics) {
   const Json& sizes = object.at("message_bytes");
   for (std::size_t i = 0; i < kScopes; ++i)
     statistics.message_bytes[i] = histogram_of(sizes.at(std::string(kScopeNames[i])));
+  if (const auto batches = object.find("batch_bytes"); batches != object.end()) {
+    for (std::size_t i = 0; i < kScopes; ++i)
+      statistics.batch_bytes[i] = histogram_of(batches->at(std::string(kScopeNames[i])));
+  }
+  if (const auto answers = object.find("answer_ns"); answers != object.end())
+    statistics.answer_ns = histogram_of(*answers);
   const Json& line = object.at("time_line");
   statistics.bin_ns = number_of(line.at("bin_ns"));
   for (const Json& each : line.at("bins")) statistics.time_line.push_back(bin_of(each));
@@ -211,6 +217,9 @@ std::string json_text(const ProcessStatistics& statistics) {
   object["sent"] = std::move(sent);
   object["message_bytes"] =
       by_scope(statistics.message_bytes, [](const LogHistogram& each) { return json_of(each); });
+  object["batch_bytes"] =
+      by_scope(statistics.batch_bytes, [](const LogHistogram& each) { return json_of(each); });
+  object["answer_ns"] = json_of(statistics.answer_ns);
   object["time_line"] = time_line_of(statistics);
   return text_of(object);
 }

@@ -56,6 +56,8 @@ struct ProcessStatistics {
   std::map<std::int32_t, std::uint64_t> waited_ns;  ///< as in CallSums
   std::map<std::int32_t, PeerTraffic> sent;
   ByScope<LogHistogram> message_bytes;
+  ByScope<LogHistogram> batch_bytes;  ///< of each call that handed packets to a connection
+  LogHistogram answer_ns;  ///< from the start of a long or synchronous message to its answer
   std::uint64_t bin_ns = 0;
   std::vector<TimeBin> time_line;
 };

@@ -2,12 +2,14 @@
 // A program whose messages are known, for the statistics: four ranks in two systems of two.
 //
 //   traffic          the messages that traffic_test.py counts
+//   traffic long     then each rank sends three messages of 200000 bytes to the other system
 //   traffic late     then system 0 comes late to each of ten MPI_Allreduce, by 20 ms
 #include <mpi.h>
 
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,16 @@ void send_inside(int rank) {
   MPI_Comm_free(&system);
 }
 
+void send_long_messages(int rank) {
+  constexpr int kBytes = 200000;
+  const std::vector<char> out(kBytes);
+  std::vector<char> in(kBytes);
+  const int peer = (rank + 2) % kSize;
+  for (int i = 0; i < 3; ++i)
+    MPI_Sendrecv(out.data(), kBytes, MPI_BYTE, peer, 4, in.data(), kBytes, MPI_BYTE, peer, 4,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 void compute(std::chrono::milliseconds duration) {
   const auto end = std::chrono::steady_clock::now() + duration;
   while (std::chrono::steady_clock::now() < end) {
@@ -89,7 +101,8 @@ void compute(std::chrono::milliseconds duration) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool late = argc > 1 && std::string(argv[1]) == "late";
+  const std::set<std::string> modes(argv + 1, argv + argc);
+  const bool late = modes.contains("late");
   MPI_Init(&argc, &argv);
   int rank = 0;
   int size = 0;
@@ -103,6 +116,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&copy);
   send_persistently(rank);
   send_inside(rank);
+  if (modes.contains("long")) send_long_messages(rank);
   for (int i = 0; i < 10; ++i) {
     if (late && rank / 2 == 0) compute(std::chrono::milliseconds(20));
     int sum = 0;

@@ -66,9 +66,16 @@ TEST(Charts, HistogramsBeginWhereValuesAre) {
   auto processes = four_processes();
   processes[0].message_bytes[index_of(CallScope::kInside)].add(8, 5);
   processes[0].message_bytes[index_of(CallScope::kBetween)].add(40, 7);
+  processes[1].batch_bytes[index_of(CallScope::kBetween)].add(1024, 3);
+  processes[0].answer_ns.add(1 << 16, 2);
+  processes[3].answer_ns.add(1 << 16);
   const auto charts = histogram_charts(job_of(processes));
   EXPECT_THAT(charts.at(0).names, ElementsAre("≥ 8 B", "≥ 16 B", "≥ 32 B"));
-  EXPECT_TRUE(charts.at(1).names.empty());
+  EXPECT_THAT(charts.at(1).names, ElementsAre("≥ 1.02 kB"));
+  EXPECT_THAT(charts.at(2).names, ElementsAre("≥ 65.5 µs"));
+  EXPECT_EQ(charts.at(2).id, "answer-times");
+  EXPECT_THAT(charts.at(2).series.at(1).values, ElementsAre(3));
+  EXPECT_TRUE(charts.at(3).names.empty());
 }
 
 }  // namespace

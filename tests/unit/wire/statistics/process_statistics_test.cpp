@@ -35,6 +35,8 @@ ProcessStatistics example() {
   all.waited_ns[0] = 12;
   all.sent[3] = {5, 60};
   all.message_bytes[0].add(12, 5);
+  all.batch_bytes[1].add(300, 2);
+  all.answer_ns.add(70000);
   all.bin_ns = 1000000;
   all.time_line.push_back({{1, 2, 3}, {4, 5, 6}});
   return all;
@@ -61,6 +63,18 @@ TEST(ProcessStatistics, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(after->sent.at(3), before.sent.at(3));
   EXPECT_EQ(after->functions.at(0).scopes[1].ns, 77U);
   EXPECT_EQ(after->time_line.at(0).bytes[2], 6U);
+  EXPECT_EQ(after->batch_bytes[1].counts, before.batch_bytes[1].counts);
+  EXPECT_EQ(after->answer_ns.counts, before.answer_ns.counts);
+}
+
+TEST(ProcessStatistics, FilesWithoutBatchesAreRead) {
+  std::string text = json_text(example());
+  const std::size_t begin = text.find("  \"batch_bytes\"");
+  text.erase(begin, text.find("  \"time_line\"") - begin);
+  const auto read = read_statistics(text);
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->batch_bytes[1].used(), 0U);
+  EXPECT_EQ(read->answer_ns.used(), 0U);
 }
 
 TEST(ProcessStatistics, HasTheMembersThatScriptsKnow) {
