@@ -48,7 +48,7 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   JoinOptions options = test::joining(0, {1, 2});
   options.representation = 0x1122334455667788;
   options.collectives = 0x99;
-  options.traits.concurrent = true;
+  options.traits = {.concurrent = true, .traces = true};
   const auto labels = contributions(options);
   std::vector<std::uint32_t> order;
   for (const auto& [label, data] : labels) order.push_back(label);
@@ -73,7 +73,7 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   EXPECT_EQ(data.at(0x3100), bytes_of(std::int64_t{100}, std::int64_t{100}, std::int64_t{101}));
   EXPECT_EQ(test::as_text(std::span(data.at(0x49530001)).first(8)), "IMPISHIM");
   EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()),
-            bytes_of(16U, 0x1122334455667788ULL, 0x99ULL, 1U));
+            bytes_of(17U, 0x1122334455667788ULL, 0x99ULL, 3U));
 }
 
 TEST(Negotiation, ProcsFollowHostsFollowClients) {

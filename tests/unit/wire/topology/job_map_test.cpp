@@ -120,7 +120,7 @@ TEST(JobMapCodec, NoLanes) {
 
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
-  constexpr std::size_t kGateway = 58 + 2 * 28 + 2 * 43 + 22;
+  constexpr std::size_t kGateway = 58 + 2 * 29 + 2 * 43 + 22;
   auto bytes = encode_job_map(sample());
   for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
     store_big_endian(bytes.data() + kGateway, gateway);
