@@ -34,6 +34,7 @@ MAY_INCLUDE = {
 INNER = {
     "wire": {
         "base": "",
+        "process": "base",
         "monitor": "base",
         "statistics": "base",
         "trace": "base",
@@ -65,12 +66,12 @@ INNER = {
         "check/report": "base topology",
         "check": "base data packet channel tls topology connect settings reconnect startup check/report",
         "report": "base statistics",
-        "watch": "base monitor channel engine startup tls",
+        "watch": "base process monitor channel engine startup tls",
         "launch/options": "base topology",
-        "launch/output": "base startup",
-        "launch/plan": "base launch/options launch/output",
+        "launch/output": "base process startup",
+        "launch/plan": "base process launch/options launch/output",
         "launch/jobfile": "base topology launch/options",
-        "launch": "base monitor watch packet channel tls topology connect port startup server check "
+        "launch": "base process monitor watch packet channel tls topology connect port startup server check "
         "launch/options launch/output launch/plan launch/jobfile",
     },
     "collectives": {

@@ -9,7 +9,7 @@ import shlex
 import signal
 import tempfile
 
-from support import ARGUMENTS, Case, Run, impirun, main, whole_lines
+from support import ARGUMENTS, NOHUP, Case, Run, blocked_signals, impirun, main, whole_lines
 
 MPI = "openmpi" if "openmpi" in ARGUMENTS.mpiexec else "mpich"
 
@@ -269,6 +269,19 @@ class LocalTest(Case):
         run.process.send_signal(signal.SIGHUP)
         run.process.send_signal(signal.SIGTERM)
         self.expect(run, 128 + signal.SIGTERM)
+
+    def test_a_name_server_leaves_ignored_signals_ignored(self):
+        for words, expected in (
+            ((), {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}),
+            (NOHUP, {signal.SIGINT, signal.SIGTERM}),
+        ):
+            with Run(
+                *words, ARGUMENTS.impirun, "-name-server", IMPISHIM_HOST_ADDRESS="127.0.0.1"
+            ) as run:
+                run.await_line("out", "IMPISHIM_NAME_SERVER=")
+                self.assertEqual(blocked_signals(run), expected)
+                run.process.send_signal(signal.SIGTERM)
+                self.expect(run, 0)
 
     def test_interrupt_before_all_have_joined(self):
         """`sleep` stands for a program that is long before its MPI_Init."""

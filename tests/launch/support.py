@@ -139,6 +139,18 @@ def impirun(*words, **environment):
     return Run(ARGUMENTS.impirun, *words, **environment)
 
 
+NOHUP = ("sh", "-c", """trap '' HUP; exec "$0" "$@" """)
+
+
+def blocked_signals(run):
+    """The signals that a run's process has blocked, to take them from a descriptor."""
+    status = pathlib.Path(f"/proc/{run.process.pid}/status").read_text(encoding="utf-8")
+    mask = int(
+        next(line for line in status.splitlines() if line.startswith("SigBlk")).split()[1], 16
+    )
+    return {each for each in signal.Signals if mask >> (each - 1) & 1}
+
+
 def free_port():
     """A port of this machine that nothing listens on now."""
     with socket.socket() as probe:

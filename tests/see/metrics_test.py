@@ -13,7 +13,16 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
-from support import ARGUMENTS, LONG, Run, Server, impirun, main  # noqa: E402
+from support import (
+    ARGUMENTS,
+    LONG,
+    NOHUP,
+    Run,
+    Server,
+    blocked_signals,
+    impirun,
+    main,
+)  # noqa: E402
 from watched import WatchedCase, two_systems  # noqa: E402
 
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
@@ -53,11 +62,11 @@ def check(text):
 
 
 class Metricss(WatchedCase):
-    def serve(self, place):
-        """Starts a job, and `impirun -metrics` for it."""
+    def serve(self, place, through=()):
+        """Starts a job, and `impirun -metrics` for it, by the words `through`."""
         self.start("not")
         key = {"IMPI_AUTH_KEY_FILE": self.key, "IMPISHIM_METRICS": place}
-        metrics = self.begin(Run(ARGUMENTS.impirun, "-metrics", self.server, **key))
+        metrics = self.begin(Run(*through, ARGUMENTS.impirun, "-metrics", self.server, **key))
         self.url = metrics.await_line("out", "http://")
         return metrics
 
@@ -146,6 +155,14 @@ class Metricss(WatchedCase):
         # Others are answered while one connection says nothing.
         with socket.create_connection(("127.0.0.1", port), timeout=LONG):
             check(self.read(self.url).read().decode("utf-8"))
+        metrics.process.send_signal(signal.SIGTERM)
+        self.assertEqual(metrics.end(), 0)
+
+    def test_ignored_signals_stay_ignored(self):
+        metrics = self.serve(str(self.free_port()), through=NOHUP)
+        self.assertEqual(blocked_signals(metrics), {signal.SIGINT, signal.SIGTERM})
+        metrics.process.send_signal(signal.SIGHUP)
+        check(self.read(self.url).read().decode("utf-8"))
         metrics.process.send_signal(signal.SIGTERM)
         self.assertEqual(metrics.end(), 0)
 

@@ -26,7 +26,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
-#include "wire/launch/output/process.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

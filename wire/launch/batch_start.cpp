@@ -19,10 +19,10 @@
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
 #include "wire/launch/options/shell_words.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/plan/program.hpp"
 #include "wire/launch/remote_start.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -14,10 +14,10 @@
 #include "wire/launch/jobfile/job_file.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/remote_start.hpp"
 #include "wire/launch/supervisor.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

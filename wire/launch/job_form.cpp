@@ -33,11 +33,11 @@
 #include "wire/launch/join_progress.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/shell_words.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/plan/scratch_folder.hpp"
 #include "wire/launch/remote_start.hpp"
 #include "wire/launch/supervisor.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -21,9 +21,9 @@
 #include "wire/launch/metrics_form.hpp"
 #include "wire/launch/name_server.hpp"
 #include "wire/launch/options/command_line.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/key_file.hpp"
 #include "wire/launch/supervisor.hpp"
+#include "wire/process/process.hpp"
 #include "wire/server/rendezvous.hpp"
 #include "wire/topology/host_size.hpp"
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -22,6 +21,7 @@
 #include "wire/connect/host_listener.hpp"
 #include "wire/port/name_service.hpp"
 #include "wire/port/open_port.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 
@@ -47,12 +47,7 @@ Result<std::unique_ptr<wire::OpenPort>> open_own_name_server() {
 }
 
 Result<Descriptor> watch_end_signals() {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGINT);
-  sigaddset(&ends, SIGTERM);
-  sigprocmask(SIG_BLOCK, &ends, nullptr);
-  Descriptor signals(signalfd(-1, &ends, SFD_CLOEXEC));
+  Descriptor signals = watch_signals(signals_among({SIGINT, SIGTERM, SIGHUP}));
   if (!signals.valid())
     return Error{ErrorKind::kSystem, fmt::format("signalfd failed: {}", std::strerror(errno))};
   return signals;

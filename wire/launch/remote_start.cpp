@@ -21,8 +21,8 @@
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
 #include "wire/launch/options/shell_words.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

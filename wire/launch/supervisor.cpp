@@ -35,10 +35,10 @@
 #include "wire/base/result.hpp"
 #include "wire/launch/output/hydra_exit_codes.hpp"
 #include "wire/launch/output/output_forwarder.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/output/rank_output.hpp"
 #include "wire/launch/plan/launch_plan.hpp"
 #include "wire/launch/plan/scratch_folder.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -21,6 +21,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/process/process.hpp"
 #include "wire/watch/top_report.hpp"
 
 namespace impishim::wire {
@@ -30,21 +31,9 @@ constexpr std::string_view kSecondScreen = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view kFirstScreen = "\x1b[?25h\x1b[?1049l";
 
 /// A terminal that cannot be written to has gone; the next read sees its end.
-void write_all(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
+void show_text(std::string_view text) { static_cast<void>(write_all(STDOUT_FILENO, text)); }
 
-sigset_t handled_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) sigaddset(&signals, each);
-  return signals;
-}
+sigset_t handled_signals() { return signals_among({SIGINT, SIGTERM, SIGHUP, SIGWINCH}); }
 
 }  // namespace
 
@@ -55,15 +44,13 @@ Result<TopScreen> TopScreen::open() {
     return Error{ErrorKind::kConfiguration,
                  "-top needs a terminal; with -once it prints one table, with -once -json its "
                  "numbers"};
-  const sigset_t signals = handled_signals();
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
-  screen.signals_ = Descriptor(signalfd(-1, &signals, SFD_CLOEXEC));
+  screen.signals_ = watch_signals(handled_signals());
   if (!screen.signals_.valid())
     return Error{ErrorKind::kSystem, fmt::format("signalfd: {}", std::strerror(errno))};
   screen.before_ = now;
   now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   tcsetattr(STDIN_FILENO, TCSANOW, &now);
-  write_all(kSecondScreen);
+  show_text(kSecondScreen);
   return screen;
 }
 
@@ -72,7 +59,7 @@ TopScreen::TopScreen(TopScreen&& other) noexcept
 
 TopScreen::~TopScreen() {
   if (!before_) return;
-  write_all(kFirstScreen);
+  show_text(kFirstScreen);
   tcsetattr(STDIN_FILENO, TCSANOW, &*before_);
   const sigset_t signals = handled_signals();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
@@ -86,7 +73,7 @@ void TopScreen::show(const std::vector<std::string>& lines) const {
     size.ws_row = kRows;
     size.ws_col = kColumns;
   }
-  write_all(screen_update(lines, size.ws_row, size.ws_col));
+  show_text(screen_update(lines, size.ws_row, size.ws_col));
 }
 
 bool TopScreen::ended_within(std::chrono::milliseconds time) const {

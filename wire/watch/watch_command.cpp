@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -20,6 +19,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/monitor/monitor_message.hpp"
+#include "wire/process/process.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/watch/metrics_server.hpp"
 #include "wire/watch/monitor_session.hpp"
@@ -107,15 +107,6 @@ int run_top(const WatchOptions& options, MonitorSession session) {
   return complain(*failure, kFailed);
 }
 
-/// Returns a descriptor that becomes readable when the user ends the program.
-Descriptor end_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int each : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, each);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
-  return Descriptor(signalfd(-1, &signals, SFD_CLOEXEC));
-}
-
 /// Serves the job's numbers until a signal ends it.
 int run_metrics(MonitorSession session) {
   const char* text = secure_getenv("IMPISHIM_METRICS");
@@ -123,7 +114,7 @@ int run_metrics(MonitorSession session) {
   if (!place) return complain(place.error(), kUsage);
   auto server = MetricsServer::open(*place);
   if (!server) return complain(server.error(), kFailed);
-  const Descriptor end = end_signals();
+  const Descriptor end = watch_signals(signals_among({SIGINT, SIGTERM, SIGHUP}));
   if (!end.valid())
     return complain({ErrorKind::kSystem, fmt::format("signalfd: {}", std::strerror(errno))},
                     kFailed);

@@ -16,7 +16,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/launch/output/process.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
 void OutputForwarder::write_all(int target, std::string_view text) {
   if (target == STDOUT_FILENO && failure_) return;
-  const int failure = launch::write_all(target, text);
+  const int failure = impishim::write_all(target, text);
   // A failed write to standard error cannot be reported anywhere.
   if (failure != 0 && target == STDOUT_FILENO) failure_ = failure;
 }

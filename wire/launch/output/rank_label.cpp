@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "wire/base/descriptor.hpp"
-#include "wire/launch/output/process.hpp"
+#include "wire/process/process.hpp"
 #include "wire/startup/rank_pipe.hpp"
 
 namespace impishim::launch {

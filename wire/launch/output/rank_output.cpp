@@ -21,9 +21,9 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/output/rank_label.hpp"
 #include "wire/launch/output/rank_request.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -24,10 +24,10 @@
 #include "wire/base/node_name.hpp"
 #include "wire/base/result.hpp"
 #include "wire/launch/output/output_forwarder.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/output/rank_label.hpp"
 #include "wire/launch/output/rank_output.hpp"
 #include "wire/launch/output/rank_request.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

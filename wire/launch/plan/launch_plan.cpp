@@ -19,11 +19,11 @@
 #include "wire/base/result.hpp"
 #include "wire/launch/options/command_line.hpp"
 #include "wire/launch/options/section.hpp"
-#include "wire/launch/output/process.hpp"
 #include "wire/launch/output/rank_request.hpp"
 #include "wire/launch/plan/launcher.hpp"
 #include "wire/launch/plan/program.hpp"
 #include "wire/launch/plan/translation.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -24,7 +24,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/launch/options/shell_words.hpp"
-#include "wire/launch/output/process.hpp"
+#include "wire/process/process.hpp"
 
 namespace impishim::launch {
 namespace {

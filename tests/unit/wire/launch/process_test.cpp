@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/output/process.hpp"
+#include "wire/process/process.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

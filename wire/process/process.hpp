@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What impirun and its helpers need to start processes, to wait for them, and to feed them.
+/// What impirun and its helpers need to start processes, to wait for them, to feed them, and to be
+/// ended by signals.
 #pragma once
 
 #include <signal.h>
@@ -13,7 +14,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 
-namespace impishim::launch {
+namespace impishim {
 
 /// Our descriptors in a program have numbers from here on, so they do not take numbers that the
 /// program expects.
@@ -45,4 +46,4 @@ constexpr int kOutOfTheWay = 100;
 /// Reads exactly `size` bytes. Returns false if the input ends before.
 [[nodiscard]] bool read_exactly(int descriptor, char* data, std::size_t size);
 
-}  // namespace impishim::launch
+}  // namespace impishim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/output/process.hpp"
+#include "wire/process/process.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 
-namespace impishim::launch {
+namespace impishim {
 namespace {
 
 /// Returns true if a call that has just failed is to be repeated. Waits first if the descriptor
@@ -103,4 +103,4 @@ bool read_exactly(int descriptor, char* data, std::size_t size) {
   return true;
 }
 
-}  // namespace impishim::launch
+}  // namespace impishim
