@@ -20,6 +20,7 @@
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
 #include "wire/launch/jobfile/toml_table.hpp"
+#include "wire/launch/options/other_nodes.hpp"
 #include "wire/launch/options/section.hpp"
 #include "wire/launch/options/shell_words.hpp"
 #include "wire/topology/host_size.hpp"
@@ -214,10 +215,12 @@ Result<void> check(const JobFile& job, const std::string& file) {
 }  // namespace
 
 bool JobFile::leaves_this_machine() const {
-  return std::any_of(systems.begin(), systems.end(), [](const JobSystem& system) {
-    return !system.host.empty() || !system.section.launcher.empty() ||
-           !system.section.placement.hosts.empty() || !system.section.placement.host_file.empty();
-  });
+  return may_reach_other_nodes() ||
+         std::any_of(systems.begin(), systems.end(), [](const JobSystem& system) {
+           return !system.host.empty() || !system.section.launcher.empty() ||
+                  !system.section.placement.hosts.empty() ||
+                  !system.section.placement.host_file.empty();
+         });
 }
 
 Result<JobFile> parse_job_file(std::string_view text, const std::string& name) {
