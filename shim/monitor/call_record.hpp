@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -97,9 +98,9 @@ class CallRecord {
   static constexpr std::uint64_t kInside = 1;
   static constexpr std::uint64_t kAnyEnds = 2;
 
-  static std::uint64_t pointer(const char* text) { return reinterpret_cast<std::uintptr_t>(text); }
+  static std::uint64_t pointer(const char* text) { return std::bit_cast<std::uintptr_t>(text); }
   static const char* text(std::uint64_t word) {
-    return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(word));
+    return std::bit_cast<const char*>(static_cast<std::uintptr_t>(word));
   }
   static std::uint64_t flags(const RecordedContent& content) {
     return (content.inside ? kInside : 0) | (content.any_ends ? kAnyEnds : 0) |

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "shim/completion/wait.hpp"
-#include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
@@ -20,7 +19,7 @@
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/trace/clock_line.hpp"
-#include "wire/trace/trace.hpp"
+#include "wire/trace/trace.hpp"  // IWYU pragma: keep
 
 namespace impishim::shim {
 namespace {

@@ -21,7 +21,8 @@ struct Open {
 bool comes_before(const TraceEvent* left, const TraceEvent* right) {
   if (left->begin_ns != right->begin_ns) return left->begin_ns < right->begin_ns;
   if (left->end_ns != right->end_ns) return left->end_ns > right->end_ns;
-  return left->kind < right->kind;
+  if (left->kind != right->kind) return left->kind < right->kind;
+  return std::less<>()(left, right);  // both are parts of one list, in its order
 }
 
 /// Returns true if the open event has ended when `next` begins.
@@ -33,7 +34,7 @@ bool is_over(const Open& open, const TraceEvent& next) {
 
 void walk_nested(std::span<const TraceEvent*> events,
                  const std::function<void(const TraceStep&)>& step) {
-  std::ranges::stable_sort(events, comes_before);
+  std::ranges::sort(events, comes_before);
   std::vector<Open> open;
   const auto end_latest = [&] {
     step({TraceStep::Kind::kEnd, open.back().end_ns, open.back().event});

@@ -24,8 +24,8 @@ struct TraceStep {
 }
 
 /// Calls `step` for each beginning, end and instant of one thread's events, ordered by time: what
-/// begins inside of another event ends before that one, as on a stack. `events` may be in any order
-/// and is sorted.
+/// begins inside of another event ends before that one, as on a stack. `events` are parts of one
+/// list, in any order, and are sorted.
 void walk_nested(std::span<const TraceEvent*> events,
                  const std::function<void(const TraceStep&)>& step);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <protozero/pbf_builder.hpp>
 #include <protozero/types.hpp>

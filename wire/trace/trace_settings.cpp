@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/trace/trace_settings.hpp"
 
+#include <stdlib.h>
+
 #include <cstdint>
 #include <cstdlib>
 
