@@ -187,8 +187,8 @@ void end_job(int code, std::string_view text) {
   if (!text.empty()) log_line(LogArea::kShim, LogLevel::kError, text);
   write_log_buffer();
   Job* job = the_job.load(std::memory_order_acquire);
-  if (job != nullptr) keep_records(*job);
   if (job != nullptr && job->engine != nullptr) announce_end(*job, code, std::string(text));
+  if (job != nullptr) keep_records(*job);
   let_launcher_read();
   vendor::Abort(MPI_COMM_WORLD, code);
   // The vendor's abort should not return; if it does, this process still ends.

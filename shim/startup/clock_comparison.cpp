@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shim/completion/wait.hpp"
+#include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
@@ -32,6 +33,13 @@ constexpr std::size_t kQuestions = 10;
 constexpr std::size_t kTimeBytes = 8;
 using TimeBytes = std::array<std::byte, kTimeBytes>;
 
+/// Returns true if processes may be missing: a collective of all was given up, or a system is lost.
+/// All processes learn of it, not at the same time, so each wait ends with it.
+bool is_given_up(const Job& job) {
+  const Communicator* const all = job.communicators.find(job.joined_world);
+  return job.lost_systems.load() != 0 || (all != nullptr && all->broken.load());
+}
+
 /// Exchanges times with one process.
 class TimeExchange {
  public:
@@ -45,11 +53,29 @@ class TimeExchange {
  private:
   [[nodiscard]] bool is_near() const { return job_.map.proc(peer_).client == job_.client; }
   [[nodiscard]] int native_rank() const { return peer_ - job_.map.client(job_.client).first_proc; }
+  [[nodiscard]] bool complete(MPI_Request request);
   [[nodiscard]] bool receive_bytes(TimeBytes& bytes);
 
   Job& job_;
   wire::WorldRank peer_;
 };
+
+/// Completes a request of the vendor's, or cancels it when the comparison is given up. Returns true
+/// if it carried a message.
+bool TimeExchange::complete(MPI_Request request) {
+  int code = MPI_SUCCESS;
+  bool cancelled = false;
+  drive_until(job_, true, [&] {
+    if (!cancelled && is_given_up(job_)) {
+      cancelled = true;
+      vendor::Cancel(&request);
+    }
+    int flag = 0;
+    code = vendor::Test(&request, &flag, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS || flag != 0;
+  });
+  return code == MPI_SUCCESS && !cancelled;
+}
 
 bool TimeExchange::send(std::int64_t time) {
   ByteWriter writer;
@@ -76,7 +102,7 @@ bool TimeExchange::receive_bytes(TimeBytes& bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
     vendor::Irecv(bytes.data(), static_cast<int>(kTimeBytes), MPI_BYTE, native_rank(), kClockTag,
                   job_.private_comm, &request);
-    return poll_native(job_, request) == MPI_SUCCESS;
+    return complete(request);
   }
   wire::ReceiveOperation operation;
   operation.context = wire::kClockContext;
@@ -84,8 +110,11 @@ bool TimeExchange::receive_bytes(TimeBytes& bytes) {
   operation.tag = wire::kAnyTag;
   operation.buffer = {bytes.data(), kTimeBytes, &wire::TypeLayout::basic(wire::BasicType::kByte)};
   job_.engine->start(operation);
-  drive_until(job_, false, [&] { return operation.complete(); });
-  return !operation.result.error;
+  drive_until(job_, false, [&] {
+    if (!operation.complete() && is_given_up(job_)) job_.engine->cancel(operation);
+    return operation.complete();
+  });
+  return !operation.result.error && !operation.result.cancelled;
 }
 
 bool TimeExchange::receive(std::int64_t& time) {
@@ -138,8 +167,7 @@ void answer_all(Job& job) {
 
 void compare_clocks(Job& job) {
   const wire::JobMap& map = job.map.at_start();
-  if (job.trace == nullptr || job.lost_systems.load() != 0 || !map.client(job.client).traits.traces)
-    return;
+  if (job.trace == nullptr || !map.client(job.client).traits.traces || is_given_up(job)) return;
   const auto& clients = map.clients();
   const wire::WorldRank first = std::ranges::find_if(clients, [](const wire::Client& each) {
                                   return each.traits.traces;

@@ -8,7 +8,7 @@ namespace impishim::shim {
 
 /// Compares this process's clock, if the job has a trace. All processes of all systems that trace
 /// must call it; a process waits for its turn. Does nothing if this system does not trace as a
-/// whole, or if a system is lost.
+/// whole, and stops when a system is lost or a collective of all processes was given up.
 void compare_clocks(Job& job);
 
 }  // namespace impishim::shim

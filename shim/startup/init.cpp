@@ -167,8 +167,8 @@ int leave_and_finalise(Job& job) {
     // Where a collective of all processes was given up, only the hosts' FINI keep them together.
     const int code = all->broken.load() ? MPI_SUCCESS : calls::Barrier(job, job.joined_world);
     if (code != MPI_SUCCESS && !all->broken.load()) return code;
-    if (!all->broken.load()) compare_clocks(job);
   }
+  compare_clocks(job);
   job.failure_notices.stop(job);
   drive_until(job, true, [&] { return job.engine->idle(); });
   job.engine->close();
@@ -223,9 +223,10 @@ int Finalize(Job& job) {
 }
 
 int Abort(Job& job, MPI_Comm comm, int errorcode) {
-  keep_records(job);
+  write_log_buffer();
   announce_end(job, errorcode,
                fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
+  keep_records(job);
   let_launcher_read();
   return vendor::Abort(comm, errorcode);
 }
