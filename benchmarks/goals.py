@@ -7,116 +7,17 @@ ratio in the same round; rows of what an idle job takes have no ratio. Where a f
 goal the contestants take turns within a launch (in_turns.c): launches of one and the same program
 differ by more. Other rows that two ranks measure come from the groups of pairs.py. """
 
-import json
-import os
-import pathlib
-import re
 import statistics
-import tempfile
 
 import pairs
-from harness import fail, openmpi_over_tcp, run, show_number, show_size
+from between_systems import computing_relay, hops, lanes, watched
+from goal_rows import LEAST_ROUNDS, Part, Row, numbers, ratio_part, taking_turns
+from harness import fail, openmpi_over_tcp, run, show_number
 
 PAIR_SIZES = [8, 1 << 20, 8 << 20]
-LEAST_ROUNDS = 5
 WINDOWS = 3000
 ALLTOALL_BYTES, ALLTOALL_BUDGET_US = 64, 500000
 IDLE_S = 10
-# Turns are much shorter than the millisecond after which the library takes a program that calls no
-# MPI for one that computes, and has the kernel tell it about what arrives: a program that
-# communicates all the time does not pay for that.
-TURN_US, TURN_PAIRS = 250, 800
-WATCHED_SIZES = [8, 65536]
-
-
-class Part:
-    """One number that a row measures: its value in each round, and the absolute values behind it,
-    in words."""
-
-    def __init__(self, label, values, behind):
-        self.label, self.values, self.behind = label, values, behind
-        self.median = statistics.median(values)
-
-
-class Row:
-    def __init__(self, key, title, bound, goal, unit, group, measure):
-        self.key, self.title, self.bound, self.goal, self.unit = key, title, bound, goal, unit
-        self.group = group  # of pairs.py, that the row is made from, or None
-        self.measure = measure  # (Setting) -> parts
-
-    def passes(self, part):
-        return part.median <= self.goal if self.bound == "<=" else part.median >= self.goal
-
-
-class Setting:
-    """What rows need to measure: the build tree, the groups of pairs, how often and how long."""
-
-    def __init__(self, build, groups, rounds, idle_s):
-        self.build, self.groups = build, {group.title: group for group in groups}
-        self.rounds, self.idle_s = max(rounds, LEAST_ROUNDS), idle_s
-        self.turns = {}  # by the function that makes the command: what its launches measured
-        self.ways = {}  # by the run: whether its messages are relayed
-
-    def program(self, name, mpi="mpich"):
-        return self.build / "tests/programs" / f"bench_{name}_{mpi}"
-
-    def in_turns(self, other):
-        """The program that compares MPI's calls with `other` in the same two processes, and its
-        arguments."""
-        return [self.program("in_turns"), other, TURN_US, TURN_PAIRS]
-
-    def joined(self, ranks, *words):
-        """The command that runs a program with its arguments on `ranks` ranks in each of two
-        systems."""
-        return [
-            self.build / "bin/impirun",
-            "-np",
-            str(ranks),
-            *words,
-            ":",
-            "-np",
-            str(ranks),
-            *words,
-        ]
-
-    def joined_apart(self, ranks, *words):
-        """The same, each system on a half of the processors: those of two clusters have no
-        processor in common."""
-        allowed = sorted(os.sched_getaffinity(0))
-        if len(allowed) < 2:
-            return self.joined(ranks, *words)
-        middle = len(allowed) // 2
-        one, other = ([*bound_to(half), *words] for half in (allowed[:middle], allowed[middle:]))
-        return [self.build / "bin/impirun", "-np", str(ranks), *one, ":", "-np", str(ranks), *other]
-
-
-def bound_to(processors):
-    """What a system's command begins with, behind its number of ranks, to run on these processors
-    alone."""
-    return ["-mpi", "mpich", "taskset", "--cpu-list", ",".join(map(str, processors))]
-
-
-def numbers(label, command, variables=None):
-    """The numbers that the output has behind `label`, in any order: launchers may put several
-    ranks' lines into one."""
-    out, shown = run(command, variables)
-    found = [float(number) for number in re.findall(rf"{label} ([0-9]+(?:[.][0-9]+)?)", out)]
-    if not found:
-        fail(f"no {label} in the output of: {shown}\n{out[-2000:]}")
-    return found
-
-
-def taking_turns(rounds, contestants):
-    """What each of the functions `contestants` returns, round by round."""
-    measured = [[contestant() for contestant in contestants] for _ in range(rounds)]
-    return [list(values) for values in zip(*measured)]
-
-
-def ratio_part(label, ours, theirs, unit):
-    behind = (
-        f"{show_number(statistics.median(ours))} / {show_number(statistics.median(theirs))} {unit}"
-    )
-    return Part(label, [mine / other for mine, other in zip(ours, theirs)], behind)
 
 
 def from_pairs(group, name, what, size, label, unit, scale=1.0):
@@ -223,115 +124,6 @@ def message_rate(setting):
         [lambda: numbers("rate", joined)[0] / 1e6, lambda: numbers("rate", flat)[0] / 1e6],
     )
     return [ratio_part("", ours, theirs, "million/s")]
-
-
-def relayed_packets(prefix):
-    """What the processes of the run whose statistics begin with `prefix` have passed on, by
-    rank."""
-    return [
-        json.loads(pathlib.Path(f"{prefix}.{rank}.json").read_text())["packets_relayed"]
-        for rank in range(4)
-    ]
-
-
-def latency_between(setting, leader, follower, relayed, **variables):
-    """Half a round trip of 8 B in microseconds, with hosts of whole nodes. The relays, ranks 0 and
-    2, sleep outside MPI. The kernel would start a relay's thread on its waker's processor, which
-    over loopback is the other relay's."""
-    words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "201", f"{leader},{follower}"]
-    command = setting.joined_apart(2, *words)
-    variables = {"IMPISHIM_HOST_PROCS": "node", **variables}
-    # Statistics time every call, so the run that shows the way is another one.
-    way = (leader, follower, *variables.items())
-    if way not in setting.ways:
-        setting.ways[way] = relayed_between(command, variables)
-    if setting.ways[way] != relayed:
-        fail(
-            f"messages between ranks {leader} and {follower} did not go the way that is measured: relayed: {setting.ways[way]}"
-        )
-    return numbers("latency 8", command, variables)[0]
-
-
-def relayed_between(command, variables):
-    """Whether ranks 0 and 2 pass the messages of a run on."""
-    with tempfile.TemporaryDirectory() as folder:
-        numbers("latency 8", command, {"IMPISHIM_STATS": f"{folder}/traffic", **variables})
-        passed_on = relayed_packets(f"{folder}/traffic")
-    # Besides the measured messages only a few are on their way, at the start and the end.
-    return min(passed_on[0], passed_on[2]) > 1000
-
-
-def watched(setting):
-    """Two ranks of two systems with a trace, with statistics and ready for questions, beside the
-    same without. The best of some launches counts in each round, as in pairs.py."""
-    with tempfile.TemporaryDirectory() as folder:
-        ways = {
-            "": {},
-            "trace": {"IMPISHIM_TRACE": f"{folder}/trace", "IMPISHIM_TRACE_SIZE": "16"},
-            "statistics": {"IMPISHIM_STATS": f"{folder}/stats"},
-            "questions": {"IMPISHIM_MONITOR": "on"},
-        }
-        found = []
-        for size in WATCHED_SIZES:
-            command = setting.joined(
-                1, setting.program("point_to_point"), size, pairs.BATCH_US, "201"
-            )
-
-            def latency(variables, command=command, size=size):
-                label = f"latency {size}"
-                return min(
-                    numbers(label, command, variables)[0] for _ in range(pairs.SHORT_LAUNCHES)
-                )
-
-            off, *on = taking_turns(
-                setting.rounds,
-                [lambda variables=variables: latency(variables) for variables in ways.values()],
-            )
-            for name, values in zip(list(ways)[1:], on):
-                found.append(ratio_part(f"{name}, {show_size(size)}", values, off, "us"))
-    return found
-
-
-def hops(setting):
-    """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them."""
-    three, one = taking_turns(
-        setting.rounds,
-        [
-            lambda: latency_between(setting, 1, 3, True),
-            lambda: latency_between(setting, 0, 2, False),
-        ],
-    )
-    return [ratio_part("", three, one, "us")]
-
-
-def lanes(setting):
-    """Ranks 1 and 3, with a lane of their own and through the representatives."""
-    own, shared = taking_turns(
-        setting.rounds,
-        [
-            lambda: latency_between(setting, 1, 3, False, IMPISHIM_LANES="2"),
-            lambda: latency_between(setting, 1, 3, True),
-        ],
-    )
-    return [ratio_part("", own, shared, "us")]
-
-
-def computing_relay(setting):
-    """Ranks 1 and 2 share a processor. Rank 0 represents its host, so that their messages take two
-    hops through it; it sleeps, or computes on the other processor."""
-    words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "201", "1,2"]
-    command = [setting.build / "bin/impirun", "-np", "2", *words, ":", "-np", "1", *words]
-    sleeping = {"IMPISHIM_HOST_PROCS": "node"}
-
-    def latency(variables):
-        return numbers("latency 8", command, variables)[0]
-
-    busy, idle = taking_turns(
-        setting.rounds,
-        [lambda: latency({**sleeping, "BENCH_COMPUTE": "1"}), lambda: latency(sleeping)],
-    )
-    behind = f"{show_number(statistics.median(busy))} - {show_number(statistics.median(idle))} us"
-    return [Part("", [mine - other for mine, other in zip(busy, idle)], behind)]
 
 
 def alltoall(setting):

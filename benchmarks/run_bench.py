@@ -12,6 +12,7 @@ import pathlib
 import time
 
 import calls
+import goal_rows
 import goals
 import pairs
 from harness import describe_machine, enter_scheduling_group, report
@@ -95,7 +96,7 @@ def main():
         costs = calls.overhead_rows(options.build, rounds)
         calls.print_overhead(costs)
         rows += costs
-    setting = goals.Setting(
+    setting = goal_rows.Setting(
         options.build, groups, rounds, QUICK_IDLE_S if options.quick else goals.IDLE_S
     )
     measured = goals.measure_rows(wanted, setting)
