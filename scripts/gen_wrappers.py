@@ -51,7 +51,7 @@ def short_way_wrapper(function, observation):
     if observation is not None:
         arguments = function.declared("const Job* job") if fast_args != args else declared
         body = observed_body(observation, function, f"fast_path::{name}({fast_args})")
-        observed = f"[[gnu::cold, gnu::noinline]] static {function.result} observed_{name}({arguments}) {{\n{body}\n}}\n"
+        observed = f"[[gnu::noinline]] static {function.result} observed_{name}({arguments}) {{\n{body}\n}}\n"
         passed = function.passed("job") if fast_args != args else args
         observe = f"if (calls_are_observed()) [[unlikely]] return observed_{name}({passed}); "
     return observed + (
@@ -116,9 +116,7 @@ def long_way_wrapper(function, nonblocking, observation):
         declared, passed = function.declared("[[maybe_unused]] Job* job"), function.passed("job")
         lines.append(f"static inline {function.result} joined_{name}({declared}) {{")
         lines += joined + ["}"]
-        lines.append(
-            f"[[gnu::cold, gnu::noinline]] static {function.result} observed_{name}({declared}) {{"
-        )
+        lines.append(f"[[gnu::noinline]] static {function.result} observed_{name}({declared}) {{")
         lines += [observed_body(observation, function, f"joined_{name}({passed})"), "}"]
         joined = [
             f"    if (calls_are_observed()) [[unlikely]] return observed_{name}({passed});",
