@@ -14,8 +14,8 @@
 #include "shim/entry_points.hpp"
 #include "shim/job/job.hpp"
 #include "shim/monitor/call_timer.hpp"
+#include "shim/monitor/job_name.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/hash.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/node_name.hpp"
 #include "wire/base/output_file.hpp"
@@ -88,15 +88,6 @@ void add_calls(wire::ProcessStatistics& statistics, const CallTimer& timer) {
 }
 
 }  // namespace
-
-std::string name_of_job(const wire::JobMap& map) {
-  Fnv1a hash;
-  for (const wire::Proc& proc : map.procs()) {
-    for (const std::byte each : proc.id.host) hash.add(static_cast<std::uint64_t>(each));
-    hash.add(static_cast<std::uint64_t>(proc.id.pid));
-  }
-  return fmt::format("{:016x}", hash.value());
-}
 
 void write_statistics(Job& job, const CallTimer* timer) {
   if (job.diagnostics.stats_prefix.empty()) return;

@@ -6,18 +6,15 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
 #include "shim/entry_points.hpp"
 #include "shim/job/job.hpp"
+#include "shim/monitor/job_name.hpp"
 #include "shim/monitor/observed_call.hpp"
 #include "shim/monitor/recorder.hpp"
-#include "shim/monitor/statistics_file.hpp"
-#include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/node_name.hpp"
 #include "wire/base/output_file.hpp"
@@ -42,40 +39,31 @@ std::string name_of_communicator(std::uint64_t id) {
   return name.empty() ? fmt::format("communicator {:x}", id) : name;
 }
 
-Result<void> write_piece(const Descriptor& file, std::string_view piece) {
-  while (!piece.empty()) {
-    const ssize_t written = write(file.get(), piece.data(), piece.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Error{ErrorKind::kSystem, std::strerror(errno)};
-    piece.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 Result<void> write_content(const Job& job, const wire::TraceContent& content,
                            const std::string& path) {
   auto file = open_output_file(path, S_IRUSR | S_IWUSR);
   if (!file) return file.error();
   const wire::TracedProcess process{name_of_job(job.map.at_start()), job.here, job.client, getpid(),
                                     node_name()};
-  return wire::write_perfetto(
-      process, content, {name_of_event, name_of_communicator},
-      [&file](std::string_view piece) { return write_piece(*file, piece); });
+  return wire::write_perfetto(process, content, {name_of_event, name_of_communicator},
+                              [&file](std::string_view piece) { return write_to(*file, piece); });
 }
 
 }  // namespace
 
 void write_trace(const Job& job) {
-  if (job.trace == nullptr || !job.trace->end()) return;
-  const wire::TraceContent content = job.trace->content();
+  if (job.trace == nullptr) return;
+  const auto content = job.trace->take();
+  if (!content) return;
   const std::string path = fmt::format("{}.{}.pftrace", job.diagnostics.trace.prefix, job.here);
   // The user has requested the trace, so warnings are printed at every log level.
-  if (content.lost > 0)
-    log_line(LogArea::kShim, LogLevel::kWarn,
-             fmt::format("{} older events of the trace are lost: {} MiB hold {}; give "
-                         "IMPISHIM_TRACE_SIZE a larger value",
-                         content.lost, job.diagnostics.trace.bytes >> 20U, content.events.size()));
-  auto written = write_content(job, content, path);
+  if (content->lost > 0)
+    log_line(
+        LogArea::kShim, LogLevel::kWarn,
+        fmt::format("{} older events of the trace are lost: {} MiB hold {}; give "
+                    "IMPISHIM_TRACE_SIZE a larger value",
+                    content->lost, job.diagnostics.trace.bytes >> 20U, content->events.size()));
+  auto written = write_content(job, *content, path);
   if (!written)
     log_line(LogArea::kShim, LogLevel::kWarn,
              fmt::format("cannot write the trace to {} (IMPISHIM_TRACE): {}", path,

@@ -126,7 +126,7 @@ std::span<const ToolSetting> tool_settings() {
       word_setting(0, "IMPISHIM_LOG", "what is logged"),
       text_setting("impishim_stats", "IMPISHIM_STATS", "beginning of the statistics files' names"),
       text_setting("impishim_trace", "IMPISHIM_TRACE", "beginning of the traces' names"),
-      number_setting("impishim_trace_size", "IMPISHIM_TRACE_SIZE", 64,
+      number_setting("impishim_trace_size", "IMPISHIM_TRACE_SIZE", 16,
                      "MiB of each process for its latest events"),
       number_setting("impishim_stall_dump", "IMPISHIM_STALL_DUMP", 0,
                      "seconds after which a waiting process tells its state; 0: never"),

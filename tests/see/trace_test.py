@@ -156,6 +156,15 @@ class Traces(Case):
         self.assertIn(1, trace)
         self.assertEqual(len(trace[1].calls("MPI_Send")), 1)
 
+    def test_systems_that_lose_another_one_leave_their_traces(self):
+        with impirun(*self.systems("die"), IMPISHIM_TRACE=str(self.prefix)) as run:
+            self.assertNotEqual(run.end(), 0)
+        trace = read_trace(b"".join(path.read_bytes() for path in self.files()))
+        # A launcher may end a process before it has written.
+        self.assertTrue({2, 3} & set(trace), run)
+        for rank in {2, 3} & set(trace):
+            self.assertEqual(len(trace[rank].calls("MPI_Send")), 1)
+
     def test_one_system_alone_can_be_traced(self):
         # The clocks of systems are compared only if both trace, and the other one is not waited for.
         with impirun(

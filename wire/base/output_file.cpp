@@ -37,16 +37,19 @@ Result<Descriptor> open_output_file(const std::string& path, mode_t mode) {
   return file;
 }
 
-Result<void> write_file(const std::string& path, std::string_view text) {
-  auto file = open_output_file(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);
-  if (!file) return file.error();
+Result<void> write_to(const Descriptor& file, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = write(file->get(), text.data(), text.size());
+    const ssize_t written = write(file.get(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return failed(std::strerror(errno));
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return {};
+}
+
+Result<void> write_file(const std::string& path, std::string_view text) {
+  auto file = open_output_file(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);
+  return file ? write_to(*file, text) : file.error();
 }
 
 }  // namespace impishim

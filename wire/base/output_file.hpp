@@ -18,6 +18,9 @@ namespace impishim {
 /// that exists loses the rights that are not in `mode`. Fails with kSystem; the text is the reason.
 [[nodiscard]] Result<Descriptor> open_output_file(const std::string& path, mode_t mode);
 
+/// Writes all of `text` to a file. Fails with kSystem; the text is the reason.
+[[nodiscard]] Result<void> write_to(const Descriptor& file, std::string_view text);
+
 /// Creates the file at `path` or replaces its contents. Opens it as open_output_file() does. Fails
 /// with kSystem; the text is the reason.
 [[nodiscard]] Result<void> write_file(const std::string& path, std::string_view text);

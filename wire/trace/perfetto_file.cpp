@@ -90,14 +90,14 @@ class Interned {
 
   /// Returns the number of a text. Adds the text to `added` if it is new.
   std::uint64_t number(std::string_view text, std::string& added) {
-    const auto [found, is_new] = numbers_.try_emplace(std::string(text), numbers_.size() + 1);
-    if (is_new) {
-      Builder<InternedField> data(added);
-      Builder<InternedText> entry(data, field_);
-      entry.add_uint64(InternedText::kIid, found->second);
-      entry.add_string(InternedText::kName, std::string(text));
-    }
-    return found->second;
+    if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
+    const std::uint64_t number = numbers_.size() + 1;
+    numbers_.emplace(text, number);
+    Builder<InternedField> data(added);
+    Builder<InternedText> entry(data, field_);
+    entry.add_uint64(InternedText::kIid, number);
+    entry.add_string(InternedText::kName, text.data(), text.size());
+    return number;
   }
 
  private:

@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "wire/base/mutex.hpp"
 #include "wire/trace/clock_line.hpp"
@@ -55,6 +57,7 @@ std::uint16_t Trace::thread_number() {
 void Trace::add(TraceEvent event) {
   event.thread = thread_number();
   const MutexLock lock(mutex_);
+  if (ended_) return;
   if (ring_.size() < capacity_) {
     ring_.push_back(event);
   } else {
@@ -74,9 +77,11 @@ void Trace::measured(const ClockSample& sample) {
   clock_.add(sample);
 }
 
-TraceContent Trace::content() const {
+std::optional<TraceContent> Trace::take() {
   const MutexLock lock(mutex_);
-  TraceContent content{ring_, added_ - ring_.size(), threads_, clock_};
+  if (std::exchange(ended_, true)) return std::nullopt;
+  TraceContent content{std::move(ring_), 0, threads_, clock_};
+  content.lost = added_ - content.events.size();
   if (content.lost > 0) {
     const auto oldest = static_cast<std::ptrdiff_t>(added_ % capacity_);
     std::rotate(content.events.begin(), content.events.begin() + oldest, content.events.end());

@@ -2,11 +2,10 @@
 /// The trace of one process: its latest events, in a ring in memory (docs/trace.md).
 #pragma once
 
-#include <time.h>
-
-#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,9 +34,8 @@ class Trace {
 
   /// Returns the time of this node's monotonic clock.
   [[nodiscard]] std::int64_t now_ns() const {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * kSecond + now.tv_nsec + skew_ns_;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::nanoseconds(now).count() + skew_ns_;
   }
 
   /// Returns the number of traced calls that the calling thread is in. Only waits inside of a call
@@ -50,19 +48,16 @@ class Trace {
   /// Notes a comparison of this process's clock with that of the job's first process.
   void measured(const ClockSample& sample);
 
-  [[nodiscard]] TraceContent content() const;
-  /// Returns true for the first caller, which is to write the trace.
-  [[nodiscard]] bool end() { return !ended_.exchange(true); }
+  /// Ends the trace, and gives its content to the first caller; nothing to others.
+  [[nodiscard]] std::optional<TraceContent> take();
 
  private:
-  static constexpr std::int64_t kSecond = 1000000000;
-
   [[nodiscard]] std::uint16_t thread_number();
 
   const std::size_t capacity_;
   const std::int64_t skew_ns_;
-  std::atomic<bool> ended_{false};
-  mutable Mutex mutex_;
+  Mutex mutex_;
+  bool ended_ IMPISHIM_GUARDED_BY(mutex_) = false;
   std::vector<TraceEvent> ring_ IMPISHIM_GUARDED_BY(mutex_);
   std::uint64_t added_ IMPISHIM_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> threads_ IMPISHIM_GUARDED_BY(mutex_);

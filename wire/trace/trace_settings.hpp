@@ -14,7 +14,7 @@ struct TraceSettings {
   /// IMPISHIM_TRACE: the prefix of the trace's file, followed by ".RANK.pftrace"; empty: no trace.
   std::string prefix;
   /// IMPISHIM_TRACE_SIZE, in bytes: the memory of each process for its latest events.
-  std::size_t bytes = std::size_t{64} << 20U;
+  std::size_t bytes = std::size_t{16} << 20U;
   /// IMPISHIM_TEST_CLOCK_SKEW_MS: what this process's clock shows more than it should, for tests.
   std::int64_t skew_ns = 0;
 

@@ -4,8 +4,11 @@
 //   traced long N     a message of N bytes from each rank to the one in the other system
 //   traced rounds N   N messages of 8 bytes between ranks 0 and 2, back and forth
 //   traced abort      each rank sends one message, then rank 1 calls MPI_Abort
+//   traced die       likewise, and rank 1 is killed
 //   traced threads    two threads of each rank exchange messages at the same time
 #include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -71,9 +74,10 @@ int main(int argc, char** argv) {
   if (mode == "long") exchange(rank, static_cast<std::size_t>(number), 0);
   if (mode == "rounds") go_back_and_forth(rank, number);
   if (mode == "threads") exchange_in_threads(rank);
-  if (mode == "abort") {
+  if (mode == "abort" || mode == "die") {
     exchange(rank, 8, 0);
     MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1 && mode == "die") kill(getpid(), SIGKILL);
     if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
     MPI_Barrier(MPI_COMM_WORLD);
   }

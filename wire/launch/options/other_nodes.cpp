@@ -26,8 +26,8 @@ bool is_mpiexec(const std::string& command) {
 }
 
 bool names_hosts(std::string_view word) {
-  constexpr std::array<std::string_view, 7> kWords = {"hosts",    "host",        "H",      "f",
-                                                      "hostfile", "machinefile", "machine"};
+  constexpr std::array<std::string_view, 6> kWords = {"hosts", "host",     "H",
+                                                      "f",     "hostfile", "machinefile"};
   const std::size_t dashes = std::min(word.find_first_not_of('-'), std::size_t{2});
   return dashes > 0 && std::find(kWords.begin(), kWords.end(), word.substr(dashes)) != kWords.end();
 }

@@ -29,7 +29,7 @@ TEST_F(TraceSettingsOf, NoVariables) {
   const auto settings = TraceSettings::from_environment();
   ASSERT_TRUE(settings) << settings.error().text;
   EXPECT_EQ(settings->prefix, "");
-  EXPECT_EQ(settings->bytes, std::size_t{64} << 20U);
+  EXPECT_EQ(settings->bytes, std::size_t{16} << 20U);
   EXPECT_EQ(settings->skew_ns, 0);
 }
 

@@ -30,7 +30,7 @@ TEST(Trace, KeepsEventsInTheirOrder) {
   Trace trace(3 * sizeof(TraceEvent));
   trace.add(tagged(1));
   trace.add(tagged(2));
-  const TraceContent content = trace.content();
+  const TraceContent content = trace.take().value();
   EXPECT_EQ(tags_of(content), (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ(content.lost, 0U);
 }
@@ -38,7 +38,7 @@ TEST(Trace, KeepsEventsInTheirOrder) {
 TEST(Trace, LosesTheOldestEvents) {
   Trace trace(3 * sizeof(TraceEvent) + 1);
   for (std::int32_t tag = 0; tag < 8; ++tag) trace.add(tagged(tag));
-  const TraceContent content = trace.content();
+  const TraceContent content = trace.take().value();
   EXPECT_EQ(tags_of(content), (std::vector<std::int32_t>{5, 6, 7}));
   EXPECT_EQ(content.lost, 5U);
 }
@@ -47,7 +47,7 @@ TEST(Trace, HasRoomForOneEventAtLeast) {
   Trace trace(1);
   trace.add(tagged(1));
   trace.add(tagged(2));
-  EXPECT_EQ(tags_of(trace.content()), (std::vector<std::int32_t>{2}));
+  EXPECT_EQ(tags_of(trace.take().value()), (std::vector<std::int32_t>{2}));
 }
 
 TEST(Trace, AddNowSetsTheTime) {
@@ -55,7 +55,7 @@ TEST(Trace, AddNowSetsTheTime) {
   const std::int64_t before = trace.now_ns();
   trace.add_now(tagged(1));
   const std::int64_t after = trace.now_ns();
-  const TraceEvent event = trace.content().events.at(0);
+  const TraceEvent event = trace.take().value().events.at(0);
   EXPECT_LE(before, event.begin_ns);
   EXPECT_LE(event.begin_ns, after);
   EXPECT_EQ(event.begin_ns, event.end_ns);
@@ -79,7 +79,7 @@ TEST(Trace, ThreadsHaveNumbers) {
     });
   }
   for (std::thread& each : threads) each.join();
-  const TraceContent content = trace.content();
+  const TraceContent content = trace.take().value();
   EXPECT_EQ(content.threads.size(), kThreads);
   ASSERT_EQ(content.events.size(), kThreads * kEvents);
   std::set<std::pair<std::int32_t, std::uint16_t>> pairs;
@@ -93,16 +93,18 @@ TEST(Trace, TwoTracesCountTheirThreads) {
   first.add(tagged(1));
   second.add(tagged(2));
   first.add(tagged(3));
-  for (const Trace* each : {&first, &second}) {
-    const TraceContent content = each->content();
+  for (Trace* each : {&first, &second}) {
+    const TraceContent content = each->take().value();
     for (const TraceEvent& event : content.events) EXPECT_LT(event.thread, content.threads.size());
   }
 }
 
-TEST(Trace, EndsOnce) {
+TEST(Trace, IsTakenOnce) {
   Trace trace(1024);
-  EXPECT_TRUE(trace.end());
-  EXPECT_FALSE(trace.end());
+  trace.add(tagged(1));
+  EXPECT_EQ(tags_of(trace.take().value()), (std::vector<std::int32_t>{1}));
+  trace.add(tagged(2));
+  EXPECT_FALSE(trace.take());
 }
 
 TEST(TraceFlow, DiffersBySenderAndRequest) {
