@@ -50,35 +50,46 @@ def relayed_between(command, variables):
     return min(passed_on[0], passed_on[2]) > 1000
 
 
-def watched(setting):
-    """Two ranks of two systems with a trace, with statistics and ready for questions, beside the
-    same without. The best of some launches counts in each round, as in pairs.py."""
-    with tempfile.TemporaryDirectory() as folder:
-        ways = {
-            "": {},
-            "trace": {"IMPISHIM_TRACE": f"{folder}/trace"},
-            "statistics": {"IMPISHIM_STATS": f"{folder}/stats"},
-            "questions": {"IMPISHIM_MONITOR": "on"},
-        }
-        found = []
-        for size in WATCHED_SIZES:
-            command = setting.joined(
-                1, setting.program("point_to_point"), size, pairs.BATCH_US, "201"
-            )
+def variables_of(way, folder):
+    return {
+        "trace": {"IMPISHIM_TRACE": f"{folder}/trace"},
+        "statistics": {"IMPISHIM_STATS": f"{folder}/stats"},
+        "questions": {"IMPISHIM_MONITOR": "on"},
+    }[way]
 
-            def latency(variables, command=command, size=size):
-                label = f"latency {size}"
-                return min(
-                    numbers(label, command, variables)[0] for _ in range(pairs.SHORT_LAUNCHES)
+
+def watched_by(*ways):
+    """A row: two ranks of two systems with each of the ways to watch them, beside the same without.
+    The best of some launches counts in each round, as in pairs.py."""
+
+    def measure(setting):
+        with tempfile.TemporaryDirectory() as folder:
+            return [
+                part
+                for size in WATCHED_SIZES
+                for part in watched_at(
+                    setting, size, {way: variables_of(way, folder) for way in ways}
                 )
+            ]
 
-            off, *on = taking_turns(
-                setting.rounds,
-                [lambda variables=variables: latency(variables) for variables in ways.values()],
-            )
-            for name, values in zip(list(ways)[1:], on):
-                found.append(ratio_part(f"{name}, {show_size(size)}", values, off, "us"))
-    return found
+    return measure
+
+
+def watched_at(setting, size, ways):
+    command = setting.joined(1, setting.program("point_to_point"), size, pairs.BATCH_US, "201")
+
+    def latency(variables):
+        return min(
+            numbers(f"latency {size}", command, variables)[0] for _ in range(pairs.SHORT_LAUNCHES)
+        )
+
+    off, *on = taking_turns(
+        setting.rounds,
+        [lambda variables=variables: latency(variables) for variables in ({}, *ways.values())],
+    )
+    return [
+        ratio_part(f"{way}, {show_size(size)}", values, off, "us") for way, values in zip(ways, on)
+    ]
 
 
 def hops(setting):

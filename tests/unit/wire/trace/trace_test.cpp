@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "wire/trace/trace_event.hpp"
