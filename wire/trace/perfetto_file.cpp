@@ -12,6 +12,7 @@
 #include <protozero/types.hpp>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -146,6 +147,7 @@ class PerfettoWriter {
   void annotate(Builder<EventField>& out, std::string& interned, std::string_view name,
                 const std::string& value);
   [[nodiscard]] std::string_view name_of(const TraceEvent& event) const;
+  [[nodiscard]] const std::string& name_of_communicator(std::uint64_t id);
 
   const TracedProcess& process_;
   const TraceContent& content_;
@@ -153,6 +155,7 @@ class PerfettoWriter {
   const std::uint64_t track_;
   std::string text_;
   bool started_ = false;
+  std::unordered_map<std::uint64_t, std::string> communicators_;
   Interned categories_{InternedField::kEventCategories};
   Interned event_names_{InternedField::kEventNames};
   Interned annotation_names_{InternedField::kDebugAnnotationNames};
@@ -236,6 +239,14 @@ void PerfettoWriter::annotate(Builder<EventField>& out, std::string& interned,
   annotation.add_string(AnnotationField::kStringValue, value);
 }
 
+/// Returns the name of a communicator, which is looked for once.
+const std::string& PerfettoWriter::name_of_communicator(std::uint64_t id) {
+  const auto known = communicators_.find(id);
+  return known != communicators_.end()
+             ? known->second
+             : communicators_.emplace(id, names_.communicator(id)).first->second;
+}
+
 /// Adds what the event concerns.
 void PerfettoWriter::add_details(const TraceEvent& event, Builder<EventField>& out,
                                  std::string& interned) {
@@ -243,7 +254,7 @@ void PerfettoWriter::add_details(const TraceEvent& event, Builder<EventField>& o
   if (event.tag >= 0) annotate(out, interned, "tag", static_cast<std::uint64_t>(event.tag));
   if (event.bytes > 0) annotate(out, interned, "bytes", event.bytes);
   if (event.communicator != 0)
-    annotate(out, interned, "communicator", names_.communicator(event.communicator));
+    annotate(out, interned, "communicator", name_of_communicator(event.communicator));
   if (event.number != 0) annotate(out, interned, "collective", event.number);
   if (event.flow == 0) return;
   out.add_fixed64(
